@@ -38,7 +38,7 @@ from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBou
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
+from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
@@ -106,6 +106,9 @@ PROGRAM_WIDTH = 1e-7
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
+
+MAX_DECIMAL_DIGITS = 100_000_000
+"""Number of binary digits up to which the exact optimum of a program of decimals is computed: about a minute."""
 
 MAX_NAMED = 3
 """Number of unknowns that a reason names."""
@@ -274,7 +277,8 @@ def certify_problem(
     problem
         The `cvxpy.Problem`, solved by any solver; or a `ConicProgram`, which is solved by Clarabel and certified from
         its sparse data. Then `bounds` must be None, `tolerance` 0 and `solver` None, "auto" or "CLARABEL"; the point
-        and the box of the result have the key "x".
+        and the box of the result have the key "x". If its numbers mean decimals, it must have no cones, and its
+        interval is that of the exact optimum.
     bounds
         Lower and upper bounds of variables, {x: (low, high)}. They become constraints of the problem.
     goal
@@ -396,7 +400,7 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         prove_exactly = None if program.cones else partial(exact_interval, program)
         form = cone_form(program)
         certifier = FormCertifier(form, goal, prove_exactly)
-        interval = certifier.run()
+        interval = certifier.run() if program.numbers == "binary" else _decimal_interval(program)
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
@@ -409,8 +413,6 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         reasons.append(f"no dual bound is proved: {interval.lower_reason}")
     if not interval.status and reasons and interval.exact_reason:
         reasons.append(f"no exact optimum is proved: {interval.exact_reason}")
-    if program.numbers == "decimal":
-        reasons.append("the numbers are read as the binary fractions of their floats")
     is_bounded = math.isfinite(lower) and math.isfinite(upper)
     return ProblemCertificate(
         lower + 0.0,
@@ -422,6 +424,22 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         tuple(reasons),
         program_proof=program_proof(program, form, interval, certifier.shifts),
     )
+
+
+def _decimal_interval(program: ConicProgram) -> FormInterval:
+    """Return the interval of a program whose numbers mean decimals: the exact optimum alone reads them so.
+
+    Raises
+    ------
+    OptionError
+        The program has cones.
+    """
+    if program.cones:
+        raise OptionError(
+            "certify_problem reads the numbers of a ConicProgram with cones as their floats; got one with "
+            'numbers="decimal". Pass dataclasses.replace(program, numbers="binary").'
+        )
+    return exact_interval(program, MAX_DECIMAL_DIGITS, has_point=False)
 
 
 def non_convex_part(problem: Any) -> str:

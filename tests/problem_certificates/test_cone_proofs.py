@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
+from boostopt import ConicProgram, OptionError, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
@@ -361,3 +361,19 @@ def test_dependent_equations_of_a_dual_are_found_at_all_scales(size: float) -> N
     certificate = certify_problem(program([1, 2, 3], rows, [size, 1], [size, 1], [-INF] * 3, [INF] * 3))
     assert certificate.lower <= 1 <= certificate.upper
     assert certificate.scaled_gap <= 1e-9
+
+
+def test_numbers_that_mean_decimals_have_the_interval_of_the_exact_optimum() -> None:
+    tenth = program([1], [[0.1]], [0.3], [INF], [-INF], [INF], numbers="decimal")
+    assert (certify_problem(tenth).lower, certify_problem(tenth).upper) == (3.0, 3.0)
+    assert certify_problem(replace(tenth, numbers="binary")).lower < 3.0
+    curved = certify_problem(replace(tenth, P=np.array([[0.2]]), is_maximized=True))
+    assert curved.lower <= Fraction(-39, 10) <= curved.upper
+    assert curved.scaled_gap < 1e-15
+    rows = [[1.0, 2.0], [3.0, 6.0]]
+    dependent = program([1, 1], rows, [0.1, 0.3], [0.1, 0.3], [0, 0], [INF, INF], numbers="decimal")
+    assert certify_problem(dependent).lower == 0.05
+    assert certify_problem(replace(dependent, numbers="binary")).status == "infeasible"
+    cone = ConeConstraint("second_order", np.array([[1.0]]), np.array([0.0]))
+    with pytest.raises(OptionError, match="binary"):
+        certify_problem(replace(tenth, cones=(cone,)))

@@ -35,13 +35,13 @@ def exact_interval(program: ConicProgram, max_digits: float, has_point: bool) ->
     Parameters
     ----------
     program
-        A program without cones. Its numbers are read as the fractions that its floats are.
+        A program without cones. Its numbers mean what `ConicProgram.numbers` says.
     max_digits
         Number of binary digits of exact solutions of systems up to which the exact optimum is computed.
     has_point
         Whether a feasible point is known. If not, an exact one of a quadratic program is computed first: this is cheap.
     """
-    program = replace(program, numbers="binary", is_maximized=False)
+    program = replace(program, is_maximized=False)
     interval = FormInterval()
     try:
         if program.P is not None and not has_point:
