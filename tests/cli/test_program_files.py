@@ -108,3 +108,9 @@ def test_a_result_is_printed_before_a_file_is_refused(options: tuple[str, ...], 
     assert outcome.exit_code == 2
     assert "0.333" in outcome.stdout
     assert "printable" in outcome.stderr
+
+
+def test_the_conditions_of_a_file_have_the_names_of_its_rows(third: Path) -> None:
+    outcome = run("certify-problem", third, "--explain")
+    assert outcome.exit_code == 0
+    assert "All KKT conditions hold" in outcome.stdout and "row row" in outcome.stdout

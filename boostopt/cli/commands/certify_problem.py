@@ -36,7 +36,12 @@ from boostopt.errors import (
     short_repr,
 )
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
+from boostopt.problem_certificates.problem_explanation import (
+    DEFAULT_TOLERANCE,
+    ProblemExplanation,
+    explain_program,
+    measure_conditions,
+)
 from boostopt.problem_certificates.reading import has_usable_value
 from boostopt.verification.linear_programs.linear_writer import fraction_text
 
@@ -113,13 +118,19 @@ def certify_problem_command(
                 "--explain. Leave it out, or leave out --exact."
             )
         return _certify_exactly(problem, exactness.decimal, save, json)
-    is_program = file_suffix(Path(problem)) in ENDINGS and not explain
+    is_program = file_suffix(Path(problem)) in ENDINGS
     # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
     is_direct = is_program and reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
     target: Any = load_problem(problem) if is_direct else resolve_problem(problem)
     certificate = certify_problem(target, **asdict(reading))
     explanation = None
-    if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
+    if explain and is_direct and not certificate.is_decided:
+        explanation = explain_program(target, certificate, DEFAULT_TOLERANCE)
+    elif (
+        explain
+        and not is_direct
+        and not (certificate.is_decided and not all(map(has_usable_value, target.variables())))
+    ):
         explanation = ProblemExplanation(
             measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE
         )
