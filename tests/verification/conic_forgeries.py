@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from linear_forgeries import change_program, fraction_of, text_of
 
-from boostopt import ConicProgram, certify_problem
+from boostopt import ConicProgram, certify_problem, exact_optimum
 from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.conic_programs.exact.quadratic.negative_curvature import negative_direction
 from boostopt.errors import ProblemError
 from boostopt.verification.conic_files.conic_verdict import verify_conic_certificate
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
@@ -52,26 +53,26 @@ def random_conic_program(seed: int) -> ConicProgram:
     kind = ("quadratic", "second_order", "semidefinite", "exponential", "power")[seed % 5]
     fate = ("feasible", "feasible", "feasible", "infeasible", "unbounded")[seed // 5 % 5]
     x = rng.integers(1, 3, n).astype(float)
-    A = rng.integers(-2, 3, (2, n)).astype(float)
-    row_lower, row_upper = A @ x, A @ x + np.array([0.0, 2.0])
+    rows = rng.integers(-2, 3, (2, n)).astype(float)
+    row_lower, row_upper = rows @ x, rows @ x + np.array([0.0, 2.0])
     lower, upper = np.where(rng.random(n) < 0.5, 0.0, -INF), np.where(rng.random(n) < 0.5, 4.0, INF)
     c = rng.integers(-2, 4, n).astype(float)
-    P, cones = None, ()
+    form, cones = None, ()
     if kind == "quadratic":
         B = rng.integers(-1, 2, (n, n)).astype(float)
-        P = B.T @ B + np.diag(rng.integers(0, 2, n).astype(float))
+        form = B.T @ B + np.diag(rng.integers(0, 2, n).astype(float))
     else:
         cones = (_cone_around(kind, x, rng),)
         lower, upper = np.where(np.isfinite(lower), lower, -8.0), np.where(np.isfinite(upper), upper, 8.0)
     facts: dict[str, Any] = {"is_maximized": bool(rng.integers(2)), "offset": float(rng.integers(-2, 3))}
     if fate == "infeasible":
-        A = np.vstack([A, A[0]])
+        rows = np.vstack([rows, rows[0]])
         row_lower, row_upper = np.append(row_lower, row_upper[0] + 1), np.append(row_upper, INF)
     if fate == "unbounded":  # a further variable that nothing bounds above, with a negative cost
         n, c = n + 1, np.append(c, -1.0)
-        A = np.hstack([A, np.zeros((len(A), 1))])
+        rows = np.hstack([rows, np.zeros((len(rows), 1))])
         lower, upper = np.append(lower, 0.0), np.append(upper, INF)
-        P = None if P is None else np.pad(P, ((0, 1), (0, 1)))
+        form = None if form is None else np.pad(form, ((0, 1), (0, 1)))
         cones = tuple(
             ConeConstraint(
                 cone.kind,
@@ -81,7 +82,7 @@ def random_conic_program(seed: int) -> ConicProgram:
             )
             for cone in cones
         )
-    return ConicProgram(A, c, row_lower, row_upper, lower, upper, P=P, cones=cones, **facts)
+    return ConicProgram(rows, c, row_lower, row_upper, lower, upper, P=form, cones=cones, **facts)
 
 
 def _cone_around(kind: Any, x: np.ndarray, rng: np.random.Generator) -> ConeConstraint:
@@ -92,19 +93,24 @@ def _cone_around(kind: Any, x: np.ndarray, rng: np.random.Generator) -> ConeCons
         "exponential": (3, [0.0, 1.0, 2.0]),
         "power": (3, [2.0, 2.0, 1.0]),
     }[kind]
-    G = rng.integers(-1, 2, (size, len(x))).astype(float)
+    block = rng.integers(-1, 2, (size, len(x))).astype(float)
     if kind == "semidefinite":
         places = np.arange(9).reshape(3, 3)
-        G = G[np.minimum(places, places.T).ravel()]
-    return ConeConstraint(kind, G, np.array(interior) - G @ x, 0.25 if kind == "power" else 0.5)
+        block = block[np.minimum(places, places.T).ravel()]
+    return ConeConstraint(kind, block, np.array(interior) - block @ x, 0.25 if kind == "power" else 0.5)
 
 
 @cache
 def text(seed: int) -> bytes | None:
-    """Return the text of the certificate file of a random program; None if its certificate proves nothing."""
+    """Return the text of the certificate file of a random program; None if its certificate proves nothing.
+
+    Of quadratic programs, half have the file of their exact optimum.
+    """
+    program = random_conic_program(seed)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            certify_problem(random_conic_program(seed)).save(Path(folder) / "certificate.json")
+            proof = exact_optimum(program) if program.P is not None and seed % 2 else certify_problem(program)
+            proof.save(Path(folder) / "certificate.json")
         except ProblemError:
             return None
         return (Path(folder) / "certificate.json").read_bytes()
@@ -119,26 +125,26 @@ def program_of(statement: Mapping[str, Any]) -> ConicProgram:
         places = np.array(item["rows"], dtype=int), np.array(item["columns"], dtype=int)
         return scipy.sparse.coo_array((np.array(item["values"], dtype=float), places), shape=shape).tocsr()
 
-    P = None
+    form = None
     if statement["P"] is not None:
-        P = sign * matrix(statement["P"], (n, n))
-        P = P + scipy.sparse.triu(P, 1).T
+        form = sign * matrix(statement["P"], (n, n))
+        form = form + scipy.sparse.triu(form, 1).T
     cones = list[ConeConstraint]()
     for item in statement["cones"]:
-        G, b = matrix(item, (len(item["b"]), n)), np.array(item["b"], dtype=float)
+        block, b = matrix(item, (len(item["b"]), n)), np.array(item["b"], dtype=float)
         if item["kind"] == "semidefinite":
             order = round((math.sqrt(8 * len(b) + 1) - 1) / 2)
             i, j = np.divmod(np.arange(order**2), order)
             places = np.maximum(i, j) * (np.maximum(i, j) + 1) // 2 + np.minimum(i, j)
-            G, b = G[places], b[places]
-        cones.append(ConeConstraint(item["kind"], G, b, float(item["exponent"])))
+            block, b = block[places], b[places]
+        cones.append(ConeConstraint(item["kind"], block, b, float(item["exponent"])))
     sides: dict[str, Any] = {
         name: np.array(statement[name], dtype=float) for name in ("lower", "upper", "row_lower", "row_upper")
     }
     return ConicProgram(
         A=matrix(statement, (m, n)),
         c=sign * np.array(statement["c"], dtype=float),
-        P=P,
+        P=form,
         cones=tuple(cones),
         offset=sign * float(statement["offset"]),
         is_maximized=sign < 0,
@@ -318,8 +324,14 @@ def verdict_on(raw: bytes) -> tuple[Verification, Any]:
 
 
 def is_possible(verification: Verification, document: Document) -> bool:
-    """Return whether the verdict on an accepted file agrees with the interval that floats prove of its program."""
-    truth = certify_problem(program_of(document["program"]))
+    """Return whether the verdict on an accepted file agrees with the exact optimum of the program that it states.
+
+    For a program with cones, or without a convex objective, it must agree with the interval that floats prove.
+    """
+    program = program_of(document["program"])
+    if not program.cones and negative_direction_of(program) is None:
+        return _agrees_with_exact_optimum(program, verification, document)
+    truth = certify_problem(program)
     lower, upper = verification.claimed
     if verification.outcome in ("infeasible", "unbounded"):
         # Nothing else may be proved of the program in floats; an open interval agrees with everything.
@@ -333,6 +345,23 @@ def is_possible(verification: Verification, document: Document) -> bool:
     if truth.status == "unbounded":
         return not math.isfinite(lower if not document_is_maximized(document) else upper)
     return lower <= truth.upper + slack and truth.lower - slack <= upper
+
+
+def negative_direction_of(program: ConicProgram) -> Any:
+    """Return a direction of negative curvature of the objective; None if it is convex."""
+    return None if program.P is None else negative_direction(program.P, program.to_fraction)
+
+
+def _agrees_with_exact_optimum(program: ConicProgram, verification: Verification, document: Document) -> bool:
+    truth = exact_optimum(program)
+    assert truth.is_proved()
+    if verification.outcome in ("infeasible", "unbounded"):
+        return truth.status == verification.outcome
+    lower, upper = (document["claim"][name] for name in ("lower", "upper"))
+    if truth.value is None:  # the optimum is an infinity, which one bound may leave open
+        is_high = (truth.status == "infeasible") != program.is_maximized
+        return (upper if is_high else lower) is None
+    return (lower is None or fraction_of(lower) <= truth.value) and (upper is None or truth.value <= fraction_of(upper))
 
 
 def document_is_maximized(document: Document) -> bool:

@@ -70,7 +70,7 @@ def program_conditions(form: ConeForm, answer: ConicAnswer) -> list[ConditionRes
         ("columns", "lower <= x <= upper", _outside(x, form.lower, form.upper), x_scale, form.column_names),
     ]
     primal += [
-        (_cones(group), "G x + h in the cone", _below(group, z, False), _size(z), group.names)
+        (_cones(group), "G x + h in the cone", _violations(group, z, False), _size(z), group.names)
         for group, z in zip(form.groups, values, strict=True)
     ]
     dual = [
@@ -83,7 +83,7 @@ def program_conditions(form: ConeForm, answer: ConicAnswer) -> list[ConditionRes
         ),
     ]
     dual += [
-        (_cones(group), "z in the dual cone", _below(group, z, True), _size(z), group.names)
+        (_cones(group), "z in the dual cone", _violations(group, z, True), _size(z), group.names)
         for group, z in zip(form.groups, answer.cones, strict=True)
     ]
     products = [
@@ -138,7 +138,7 @@ def _cones(group: ConeGroup) -> str:
     return f"{group.kind.replace('_', '-')} cones"
 
 
-def _below(group: ConeGroup, z: Array, is_dual: bool) -> Array:
+def _violations(group: ConeGroup, z: Array, is_dual: bool) -> Array:
     """Return how far points lie outside their cones; inf where this is not a number."""
     depth = distances(group, z, is_dual=is_dual)
     return np.where(np.isnan(depth), np.inf, np.maximum(-depth, 0.0))
