@@ -239,7 +239,7 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
         "problem",
         problem,
         cp.Problem,
-        "a cvxpy.Problem or a boostopt.ConicProgram",
+        "a cvxpy.Problem",
         "Pass cp.Problem(objective, constraints), or call load_problem for a file.",
         ProblemError,
     )
