@@ -38,7 +38,8 @@ from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBou
 from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
+from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     FeasiblePoint,
@@ -106,6 +107,9 @@ PROGRAM_WIDTH = 1e-7
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
 
+MAX_DECIMAL_DIGITS = 100_000_000
+"""Number of binary digits up to which the exact optimum of a program of decimals is computed: about a minute."""
+
 MAX_NAMED = 3
 """Number of unknowns that a reason names."""
 
@@ -158,6 +162,8 @@ class ProblemCertificate:
         `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
     answers
         The answers of the solvers, which `save` needs.
+    program_proof
+        The proof of a conic program, which `save` needs; None for a CVXPY problem.
     """
 
     lower: float
@@ -169,6 +175,7 @@ class ProblemCertificate:
     reasons: Sequence[str] = ()
     right_side_change: float = 0.0
     answers: Sequence[ProblemAnswer] = ()
+    program_proof: ProgramProof | None = None
 
     @property
     def is_decided(self) -> bool:
@@ -226,11 +233,16 @@ class ProblemCertificate:
         ------
         ProblemError
             The checker of files has no rule for an atom or a coefficient of the problem, or no proof of this interval
-            was found that needs no box; the message names what is missing. Then no file is written. Or `data` is a file
-            with other content, or lies in another folder.
+            was found that needs no box; or, for a conic program, none in fractions. The message names what is missing,
+            and no file is written. Or `data` is a file with other content, or lies in another folder.
         DataError
             The file cannot be written.
         """
+        if self.program_proof is not None:
+            from boostopt.verification.conic_files.conic_writer import save_conic_certificate
+
+            save_conic_certificate(self, path, origin, data)
+            return
         from boostopt.verification.problem_certificate_writer import save_problem_certificate
 
         save_problem_certificate(self, path, origin, data)
@@ -265,7 +277,8 @@ def certify_problem(
     problem
         The `cvxpy.Problem`, solved by any solver; or a `ConicProgram`, which is solved by Clarabel and certified from
         its sparse data. Then `bounds` must be None, `tolerance` 0 and `solver` None, "auto" or "CLARABEL"; the point
-        and the box of the result have the key "x".
+        and the box of the result have the key "x". If its numbers mean decimals, it must have no cones, and its
+        interval is that of the exact optimum.
     bounds
         Lower and upper bounds of variables, {x: (low, high)}. They become constraints of the problem.
     goal
@@ -387,7 +400,9 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         prove_exactly = None if program.cones else partial(exact_interval, program)
         prove_at_basis = partial(basis_interval, program) if program.is_linear else None
         prove_near = None if program.P is None or program.cones else partial(near_interval, program)
-        interval = FormCertifier(cone_form(program), goal, prove_exactly, prove_at_basis, prove_near).run()
+        form = cone_form(program)
+        certifier = FormCertifier(form, goal, prove_exactly, prove_at_basis, prove_near)
+        interval = certifier.run() if program.numbers == "binary" else _decimal_interval(program)
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
@@ -400,8 +415,6 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         reasons.append(f"no dual bound is proved: {interval.lower_reason}")
     if not interval.status and reasons and interval.exact_reason:
         reasons.append(f"no exact optimum is proved: {interval.exact_reason}")
-    if program.numbers == "decimal":
-        reasons.append("the numbers are read as the binary fractions of their floats")
     is_bounded = math.isfinite(lower) and math.isfinite(upper)
     return ProblemCertificate(
         lower + 0.0,
@@ -411,7 +424,24 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         None if interval.x is None else {"x": as_immutable(interval.x[0])},
         {"x": (program.lower, program.upper)},
         tuple(reasons),
+        program_proof=program_proof(program, form, interval, certifier.shifts),
     )
+
+
+def _decimal_interval(program: ConicProgram) -> FormInterval:
+    """Return the interval of a program whose numbers mean decimals: the exact optimum alone reads them so.
+
+    Raises
+    ------
+    OptionError
+        The program has cones.
+    """
+    if program.cones:
+        raise OptionError(
+            "certify_problem reads the numbers of a ConicProgram with cones as their floats; got one with "
+            'numbers="decimal". Pass dataclasses.replace(program, numbers="binary").'
+        )
+    return exact_interval(program, MAX_DECIMAL_DIGITS, has_point=False)
 
 
 def non_convex_part(problem: Any) -> str:

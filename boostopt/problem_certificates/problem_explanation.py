@@ -24,13 +24,18 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_instance, check_number
+from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.spectral import symmetric
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
+from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
+from boostopt.problem_certificates.cone_proofs.program_conditions import ConditionResiduals, program_conditions
 from boostopt.problem_certificates.domains import DomainPoint, domain_point
 from boostopt.problem_certificates.minorant import Choice
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
@@ -199,10 +204,13 @@ class ProblemExplanation:
 def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> ProblemExplanation:
     """Explain a solved CVXPY problem: measure its KKT conditions, and prove an interval of the optimal value.
 
+    A conic program is solved by Clarabel first. Its conditions are those of its rows, cones and columns, in floats from
+    its sparse numbers; the worst entry of each has its name.
+
     Parameters
     ----------
     problem
-        The `cvxpy.Problem` with the values and duals of a solver.
+        The `cvxpy.Problem` with the values and duals of a solver, or a `ConicProgram`.
     tolerance
         The residual, over its scale, up to which a condition holds, in (0, 1).
 
@@ -215,28 +223,67 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
     Raises
     ------
     ProblemError
-        The argument is no CVXPY problem that `certify_problem` takes, or a variable has no usable value.
+        The argument is no problem that `certify_problem` takes, or a variable has no usable value.
 
     References
     ----------
     Boyd, Vandenberghe 2004, section 5.5.3.
     """
     tolerance = check_number("tolerance", tolerance, "lie in (0, 1)", lambda value: 0.0 < value < 1.0)
+    if isinstance(problem, ConicProgram):
+        certificate = certify_problem(problem)
+        if certificate.is_decided:
+            raise _lack_of_optimum(certificate)
+        return explain_program(problem, certificate, tolerance)
     check_instance(
         "problem",
         problem,
         cp.Problem,
         "a cvxpy.Problem",
-        "Pass cp.Problem(objective, constraints), or program.to_cvxpy() for a conic program.",
+        "Pass cp.Problem(objective, constraints), or call load_problem for a file.",
         ProblemError,
     )
     certificate = certify_problem(problem)
     if certificate.is_decided and not all(map(has_usable_value, problem.variables())):
-        raise ProblemError(
-            f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
-            "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."
-        )
+        raise _lack_of_optimum(certificate)
     return ProblemExplanation(measure_conditions(certificate, tolerance), certificate, tolerance)
+
+
+def explain_program(program: ConicProgram, certificate: ProblemCertificate, tolerance: float) -> ProblemExplanation:
+    """Explain a conic program by the answer of Clarabel.
+
+    Parameters
+    ----------
+    program
+        The program.
+    certificate
+        Its certificate, which is part of the explanation.
+    tolerance
+        As in `explain_problem`.
+    """
+    form = cone_form(program)
+    with limit_blas_threads(), np.errstate(all="ignore"):
+        items = program_conditions(form, solve_form(form))
+    return ProblemExplanation(tuple(_condition_of(item, tolerance) for item in items), certificate, tolerance)
+
+
+def _condition_of(item: ConditionResiduals, tolerance: float) -> ProblemCondition:
+    """Return the condition of rows, cones or columns with its worst entry."""
+    residuals = np.where(np.isnan(item.residuals), math.inf, item.residuals)
+    k = int(np.argmax(residuals))
+    residual = float(residuals[k])
+    worst = item.names[k] if len(item.names) > 1 and residual > 0 else ""
+    subject = item.names[0] if len(item.names) == 1 else item.subject
+    holds = residual <= tolerance * item.scale
+    return ProblemCondition(item.kind, subject, item.statement, residual, item.scale, item.unit, worst, holds)
+
+
+def _lack_of_optimum(certificate: ProblemCertificate) -> ProblemError:
+    """Return the error for a problem whose proof says that it has no optimum."""
+    return ProblemError(
+        f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
+        "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."
+    )
 
 
 def measure_conditions(certificate: ProblemCertificate, tolerance: float) -> tuple[ProblemCondition, ...]:

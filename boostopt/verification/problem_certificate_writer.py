@@ -84,8 +84,8 @@ def save_problem_certificate(
     place = None if problem_file is None else place_beside(target, problem_file)
     if not certificate.answers:
         raise ProblemError(
-            "a file states a CVXPY problem and answers to it; got a certificate without answers, as those of a "
-            'ConicProgram are. Call certify_problem(program.to_cvxpy(), solver="auto").'
+            "a file states a CVXPY problem and answers to it; got a certificate without answers. Call "
+            "certify_problem(problem)."
         )
     if certificate.right_side_change > 0:
         raise ProblemError(

@@ -17,6 +17,7 @@ from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
 from boostopt.verification.class_oracles import NO_EXACT_PROOF
+from boostopt.verification.conic_files.conic_verdict import is_conic_certificate, verify_conic_certificate
 from boostopt.verification.described_programs.class_files import (
     is_described_class_certificate,
     verify_described_class_certificate,
@@ -61,7 +62,8 @@ def verify(
     You also trust the formulation, which defines F and G, and for a class its oracle. The file of a CVXPY problem holds
     the problem with its data: `boostopt.verification.problem_kernel` proves its bounds in exact arithmetic, without
     CVXPY. That of the exact optimum of a linear program holds the program, and `boostopt.verification.linear_kernel`
-    proves it in fractions of Python alone.
+    proves it in fractions of Python alone; that of a quadratic or conic program is proved by
+    `boostopt.verification.conic_kernel`.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def verify(
         oracle, which gets one query. For a histogram run, pass an oracle with binned rows; the file of a soft
         margin is always proved in whole numbers. The file of a CVXPY problem needs none; pass the problem to check that
         the file states this one, or the path of the file of its problem if it was saved elsewhere. The same holds for
-        a linear program: pass a `ConicProgram`, or an MPS or another file of `load_problem`.
+        a linear or conic program: pass a `ConicProgram`, or an MPS or another file of `load_problem`.
     c, d0
         The multiplicities and the reference distribution, shape (N,), that the file must state. By default those of
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
@@ -93,7 +95,7 @@ def verify(
     ------
     ProblemError
         The data are missing or not a matrix of finite numbers, or c or d0 is not a vector of numbers; or the problem is
-        no CVXPY problem, or the program no linear program.
+        no CVXPY problem, or the program not of the kind of the file.
     DataError
         A file of a program is not as its format states.
     OptionError
@@ -148,10 +150,12 @@ class CertificateFile:
             return verify_problem_certificate(self.top, data, self.path.parent)
         if is_linear_certificate(self.top):
             return verify_linear_certificate(self.top, data, self.path.parent)
+        if is_conic_certificate(self.top):
+            return verify_conic_certificate(self.top, data, self.path.parent)
         if data is None:
             raise ProblemError(
                 "expected the margin matrix, the program or the oracle that the certificate is of; got none. Pass "
-                "verify(path, U): only the files of CVXPY problems and of linear programs hold their data."
+                "verify(path, U): only the files of CVXPY problems, and of linear and conic programs, hold their data."
             )
         if is_described_certificate(self.top):
             return verify_described_certificate(self.top, data, _expected_vectors(c, d0), formulation)
@@ -176,7 +180,7 @@ class CertificateFile:
     @property
     def subject(self) -> str:
         """The subject of the file, "program", "class" or "problem"; "" if it cannot be read."""
-        if is_problem_certificate(self.top) or is_linear_certificate(self.top):
+        if any(is_kind(self.top) for is_kind in (is_problem_certificate, is_linear_certificate, is_conic_certificate)):
             return "problem"
         if is_described_certificate(self.top):
             return "program"

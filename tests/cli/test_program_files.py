@@ -60,3 +60,57 @@ def test_compare_takes_files_of_programs(third: Path) -> None:
 def test_a_file_of_a_program_with_a_wrong_line_is_refused(third: Path) -> None:
     third.write_text(THIRD.replace("row 3", "row three"))
     refused("line 6", "certify-problem", third)
+
+
+DISK = """VER
+3
+OBJSENSE
+MIN
+VAR
+2 1
+F 2
+CON
+3 1
+Q 3
+OBJACOORD
+1
+0 1.0
+ACOORD
+2
+1 0 1.0
+2 1 1.0
+BCOORD
+1
+0 2.0
+"""
+
+
+def test_the_certificate_of_a_file_with_cones_is_saved_and_verified(tmp_path: Path) -> None:
+    model, saved = tmp_path / "disk.cbf", tmp_path / "disk.json"
+    model.write_text(DISK)
+    certificate = document("certify-problem", model, "--save", saved)
+    assert certificate["lower"] <= -2 <= certificate["upper"]
+    assert document("verify", saved, "--data", model)["accepted"]
+    model.write_text(DISK.replace("0 2.0", "0 3.0"))
+    assert run("verify", saved, "--data", model).exit_code == 1
+    square = tmp_path / "square.qps"
+    square.write_text(THIRD.replace("ENDATA", "QUADOBJ\n x x 1\nENDATA"))
+    assert document("certify-problem", square, "--exact", "--save", saved)["value"] == "7/12"
+    assert document("verify", saved, "--data", square)["accepted"]
+
+
+@pytest.mark.parametrize("options", [("--exact",), ()])
+def test_a_result_is_printed_before_a_file_is_refused(options: tuple[str, ...], tmp_path: Path) -> None:
+    """A name with a control character has no place in a file."""
+    model = tmp_path / "third.mps"
+    model.write_text(THIRD.replace("NAME", "NAME a\x01b"))
+    outcome = run("certify-problem", model, *options, "--save", tmp_path / "file.json")
+    assert outcome.exit_code == 2
+    assert "0.333" in outcome.stdout
+    assert "printable" in outcome.stderr
+
+
+def test_the_conditions_of_a_file_have_the_names_of_its_rows(third: Path) -> None:
+    outcome = run("certify-problem", third, "--explain")
+    assert outcome.exit_code == 0
+    assert "All KKT conditions hold" in outcome.stdout and "row row" in outcome.stdout

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from boostopt import ConicProgram, exact_optimum
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
+from boostopt.conic_programs.exact.exact_check import objective
 from boostopt.conic_programs.exact.fraction_digits import common_fractions
 from boostopt.conic_programs.exact.quadratic import quadratic_optimum
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
@@ -124,6 +125,41 @@ def test_wrong_active_sets_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatc
     for program, reference in zip(programs, expected, strict=True):
         optimum = exact_optimum(program)
         assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
+
+
+def test_a_direction_without_a_fall_is_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The objective is constant along (1, -1): a linear program may end there, and the optimum exists all the same."""
+    answers = [tuple(map(Fraction, values)) for values in ((0, 0), (1, -1))]
+    monkeypatch.setattr(quadratic_optimum, "_best_solution", lambda program, pairs: None)
+    program, _, value = BY_HAND["many optima"]
+    proof = quadratic_optimum.prove_quadratic_optimum(
+        program, lambda linear: quadratic_optimum.QuadraticProof(x=answers.pop(0))
+    )
+    assert not answers and proof.ray is None and proof.x is not None
+    assert objective(program, proof.x) == value
+
+
+@pytest.mark.parametrize("slack", [0.0, 1.0])
+def test_rays_of_programs_with_many_rows_are_linear_programs(slack: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last two variables have the same rows of P, and the objective falls along their difference."""
+
+    def refuse_to_pivot(pairs: Any, state: Any) -> Any:
+        raise AssertionError("no pivot is needed")
+
+    monkeypatch.setattr(quadratic_optimum, "pivot_to_solution", refuse_to_pivot)
+    rng = np.random.default_rng(1)
+    n, m = 30, 15
+    B, A = (rng.integers(-2, 3, (k, n)) * (rng.random((k, n)) < 0.3).astype(float) for k in (10, m))
+    B[:, -1] = B[:, -2]
+    A[:, -1] = A[:, -2] + slack * (rng.random(m) < 0.3)
+    c = rng.integers(-3, 4, n).astype(float)
+    c[-1] = c[-2] - 1
+    lower = np.zeros(n)
+    lower[-2] = -INF
+    sides = A @ rng.integers(0, 3, n) - 1
+    program = linear_program(A, c, (sides, np.full(m, INF)), (lower, np.full(n, INF)), P=B.T @ B)
+    optimum = exact_optimum(program)
+    assert optimum.status == "unbounded" and optimum.is_proved()
 
 
 class EqualToAll(float):

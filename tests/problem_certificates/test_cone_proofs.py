@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import ConicProgram, ProblemError, certify_problem, exact_optimum, explain_problem
+from boostopt import ConicProgram, OptionError, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
 from boostopt.conic_programs.exact import refinement
@@ -24,6 +23,7 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_f
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval, near_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.program_conditions import program_conditions
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.weak_duality import dual_bound, multipliers_of
 
@@ -498,11 +498,46 @@ def test_entries_in_one_triangle_count_for_the_symmetric_part() -> None:
     assert smallest_eigenvalue_bound(np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])) < 0
 
 
-def test_what_needs_an_expression_tree_refuses_a_program_and_says_what_to_pass(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
-        explain_problem(quadratic_program())
-    with pytest.raises(ProblemError, match=r"program\.to_cvxpy\(\)"):
-        certify_problem(program([1], [[1]], [-INF], [INF], [2], [1])).save(tmp_path / "certificate.json")
+def test_conditions_of_a_program_have_the_names_of_its_rows_and_columns() -> None:
+    cone = ConeConstraint("second_order", np.array([[0.0], [1.0]]), np.array([2.0, 0.0]), name="disk")
+    third = program([1], [[3], [1]], [1, -INF], [1, 5], [-INF], [INF], cones=(cone,), row_names=["three", "cap"])
+    explanation = explain_problem(third)
+    assert not explanation.violated and "All KKT conditions hold" in explanation.conclusion
+    assert {condition.subject for condition in explanation.conditions} == {
+        "row three",
+        "row cap",
+        "cone disk",
+        "column 0",
+    }
+    assert explanation.certificate.lower <= 1 / 3 <= explanation.certificate.upper
+    assert not explain_problem(quadratic_program()).violated
+    infeasible = replace(third, row_upper=np.array([1.0, 0.0]))
+    with pytest.raises(ProblemError, match="infeasible"):
+        explain_problem(infeasible)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "worst"),
+    [
+        ({"x": [0.0, 0.0, 0.0, 0.0]}, "primal feasibility", "row 2"),
+        ({"x": [-1.0, 2.0, 1.0, 0.5]}, "primal feasibility", "column 0"),
+        ({"rows": [1.0, 0.0, 0.0]}, "dual feasibility", "row 0"),
+        ({"rows": [-1.0, -1.0, 1.0]}, "complementarity", "row 1"),
+        ({"rows": [0.0, 0.0, 9.0]}, "stationarity", "column 2"),
+    ],
+)
+def test_each_condition_of_a_program_is_measured(changes: dict[str, list[float]], kind: str, worst: str) -> None:
+    """Problem 76 of Hock and Schittkowski, with x or multipliers of rows that violate one kind of condition."""
+    form = cone_form(quadratic_program())
+    answer = solve_form(form)
+    assert all(item.residuals.max() <= 1e-6 * item.scale for item in program_conditions(form, answer))
+    wrong = replace(answer, **{name: np.array(values) for name, values in changes.items()})
+    residuals = {
+        item.names[int(np.argmax(item.residuals))]: float(item.residuals.max())
+        for item in program_conditions(form, wrong)
+        if item.kind == kind and item.residuals.max() > 0.1
+    }
+    assert worst in residuals
 
 
 def test_dependent_rows_whose_squares_overflow_are_not_combined() -> None:
@@ -521,3 +556,19 @@ def test_dependent_equations_of_a_dual_are_found_at_all_scales(size: float) -> N
     certificate = certify_problem(program([1, 2, 3], rows, [size, 1], [size, 1], [-INF] * 3, [INF] * 3))
     assert certificate.lower <= 1 <= certificate.upper
     assert certificate.scaled_gap <= 1e-9
+
+
+def test_numbers_that_mean_decimals_have_the_interval_of_the_exact_optimum() -> None:
+    tenth = program([1], [[0.1]], [0.3], [INF], [-INF], [INF], numbers="decimal")
+    assert (certify_problem(tenth).lower, certify_problem(tenth).upper) == (3.0, 3.0)
+    assert certify_problem(replace(tenth, numbers="binary")).lower < 3.0
+    curved = certify_problem(replace(tenth, P=np.array([[0.2]]), is_maximized=True))
+    assert curved.lower <= Fraction(-39, 10) <= curved.upper
+    assert curved.scaled_gap < 1e-15
+    rows = [[1.0, 2.0], [3.0, 6.0]]
+    dependent = program([1, 1], rows, [0.1, 0.3], [0.1, 0.3], [0, 0], [INF, INF], numbers="decimal")
+    assert certify_problem(dependent).lower <= Fraction(1, 20) <= certify_problem(dependent).upper < 0.0501
+    assert certify_problem(replace(dependent, numbers="binary")).status == "infeasible"
+    cone = ConeConstraint("second_order", np.array([[1.0]]), np.array([0.0]))
+    with pytest.raises(OptionError, match="binary"):
+        certify_problem(replace(tenth, cones=(cone,)))

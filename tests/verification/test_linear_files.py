@@ -23,6 +23,7 @@ from package_rooms import ROOT
 from support.kernel_imports import check_imports
 
 from boostopt import ExactOptimum, exact_optimum, load_problem
+from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.errors import ProblemError
 from boostopt.verification import subject, verify
 from boostopt.verification.linear_kernel import linear_schema
@@ -133,11 +134,11 @@ def test_files_that_are_too_large_and_texts_that_are_not_printable_are_not_writt
     assert not path.exists()
 
 
-def test_optima_of_programs_that_are_not_linear_are_not_written(tmp_path: Path) -> None:
-    quadratic = linear_program([[1.0]], [1.0], ([0.0], [1.0]), P=np.array([[2.0]]))
-    zeros = (Fraction(0),)
-    with pytest.raises(ProblemError, match="linear program"):
-        ExactOptimum(quadratic, "optimal", Fraction(0), zeros, zeros).save(tmp_path / "file.json")
+def test_optima_of_programs_with_cones_are_not_written(tmp_path: Path) -> None:
+    cone = ConeConstraint("second_order", np.array([[1.0]]), np.array([0.0]))
+    program, zeros = linear_program([[1.0]], [1.0], ([0.0], [1.0]), cones=(cone,)), (Fraction(0),)
+    with pytest.raises(ProblemError, match="certify_problem"):
+        ExactOptimum(program, "optimal", Fraction(0), zeros, zeros).save(tmp_path / "file.json")
 
 
 @pytest.mark.every(3)

@@ -36,7 +36,12 @@ from boostopt.errors import (
     short_repr,
 )
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
+from boostopt.problem_certificates.problem_explanation import (
+    DEFAULT_TOLERANCE,
+    ProblemExplanation,
+    explain_program,
+    measure_conditions,
+)
 from boostopt.problem_certificates.reading import has_usable_value
 from boostopt.verification.linear_programs.linear_writer import fraction_text
 
@@ -113,18 +118,22 @@ def certify_problem_command(
                 "--explain. Leave it out, or leave out --exact."
             )
         return _certify_exactly(problem, exactness.decimal, save, json)
-    is_program = file_suffix(Path(problem)) in ENDINGS and not explain and save is None
+    is_program = file_suffix(Path(problem)) in ENDINGS
     # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
     is_direct = is_program and reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
     target: Any = load_problem(problem) if is_direct else resolve_problem(problem)
     certificate = certify_problem(target, **asdict(reading))
     explanation = None
-    if explain and not (certificate.is_decided and not all(map(has_usable_value, target.variables()))):
+    if explain and is_direct and not certificate.is_decided:
+        explanation = explain_program(target, certificate, DEFAULT_TOLERANCE)
+    elif (
+        explain
+        and not is_direct
+        and not (certificate.is_decided and not all(map(has_usable_value, target.variables())))
+    ):
         explanation = ProblemExplanation(
             measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE
         )
-    if save is not None:
-        certificate.save(save, {"problem": problem})
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))
@@ -134,6 +143,8 @@ def certify_problem_command(
             typer.echo(str(explanation))
         elif explain:
             typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
+    if save is not None:  # last: the result is printed whether a file can be written or not
+        certificate.save(save, {"problem": problem})
     return 1 if is_refuted else 0
 
 
@@ -151,13 +162,13 @@ def _certify_exactly(place: str, decimal: bool, save: str | None, json: bool) ->
             "a file, or leave out --exact."
         )
     optimum = exact_optimum(load_problem(place), "decimal" if decimal else "binary")
-    if save is not None:
-        optimum.save(save, {"problem": place})
     if json:
         value = None if optimum.value is None else fraction_text(optimum.value)
         typer.echo(to_json_text({"status": optimum.status, "value": value, "sentence": optimum.in_words()}))
     else:
         typer.echo(optimum.in_words())
+    if save is not None:  # last: the result is printed whether a file can be written or not
+        optimum.save(save, {"problem": place})
     return 0
 
 

@@ -84,8 +84,8 @@ def verify_command(
     data: Annotated[
         str | None,
         typer.Option(
-            help=f"{DATA_HELP} The file of a CVXPY problem or of a linear program needs none, or the file of its "
-            "problem."
+            help=f"{DATA_HELP} The file of a CVXPY problem, or of a linear or conic program, needs none, or the "
+            "file of its problem."
         ),
     ] = None,
     *,
@@ -165,7 +165,7 @@ def _load_file(path: str) -> CertificateFile:
 
 
 def _verify_problem(file: CertificateFile, data: str | None) -> Verification:
-    """Return the verdict on the file of a CVXPY problem or of a linear program.
+    """Return the verdict on the file of a CVXPY problem, or of a linear or conic program.
 
     Raises
     ------

@@ -120,14 +120,17 @@ class ExactOptimum:
         Raises
         ------
         ProblemError
-            A condition of the status does not hold, or the file would be too large. Then no file is written. Or `data`
-            is a file with other content, or lies in another folder.
+            A condition of the status does not hold, the file would be too large, or the checker needs too long to prove
+            a quadratic objective convex. Then no file is written. Or `data` is a file with other content, or lies in
+            another folder.
         DataError
             The file cannot be written.
         """
+        from boostopt.verification.conic_files.conic_writer import save_exact_quadratic_optimum
         from boostopt.verification.linear_programs.linear_writer import save_exact_optimum
 
-        save_exact_optimum(self, path, origin, data)
+        save = save_exact_optimum if self.program.is_linear else save_exact_quadratic_optimum
+        save(self, path, origin, data)
 
     def in_words(self) -> str:
         """Return the proved fact, in a sentence; for "infeasible" also which rows, and by how much.
@@ -192,7 +195,11 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
         )
     if numbers is not None:
         program = replace(program, numbers=check_choice("numbers", numbers, ("binary", "decimal")))
-    proof = prove_in_rationals(program)
+    return exact_optimum_of(program, prove_in_rationals(program))
+
+
+def exact_optimum_of(program: ConicProgram, proof: RationalProof) -> ExactOptimum:
+    """Return the exact optimum of a program that a proof states, in fractions."""
     value = None
     if proof.status == "optimal" and proof.x is not None:
         value = objective(program, proof.x)

@@ -30,6 +30,8 @@ class ConeGroup:
         Shape (k * size,).
     names
         The name of each, in words.
+    positions
+        The number of each among the constraints of the program.
     """
 
     kind: ConeKind
@@ -38,6 +40,7 @@ class ConeGroup:
     G: Any
     h: Float[Array, " rows"]
     names: Sequence[str]
+    positions: Sequence[int]
 
     @property
     def count(self) -> int:
@@ -153,6 +156,7 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
             scipy.sparse.vstack([cone.A for _, cone in pairs], format="csr"),
             np.concatenate([cone.b for _, cone in pairs]),
             [f"cone {cone.name or k}" for k, cone in pairs],
+            [k for k, _ in pairs],
         )
         for (kind, size, exponent), pairs in members.items()
     ]

@@ -30,6 +30,7 @@ from boostopt.functions.numerics.rounding_errors import UNIT, float_below
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
+from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
 
 POINT_FACTOR = 5
 """An exact point may need so many times as many digits as an exact optimum: there is no other way to find one."""
@@ -43,7 +44,6 @@ REASON_LENGTH = 200
 
 def basis_interval(program: ConicProgram, max_digits: float) -> FormInterval:
     """Return the interval that the basis of a linear program proves which HiGHS calls optimal, as `exact_interval`."""
-    program = _binary(program)
     interval = FormInterval()
     try:
         with work_limit(max_digits):
@@ -74,7 +74,6 @@ def near_interval(
     has_point, has_bound
         Whether an end is known and is left out.
     """
-    program = _binary(program)
     interval = FormInterval()
     x = np.clip(answer.x, program.lower, program.upper)
     w = rational_array(x, program.numbers)
@@ -93,9 +92,10 @@ def near_interval(
             with work_limit(max_digits):
                 values = basic_values(tangent, costs)
             bound = None if values is None else dual_bound(program, values[1], costs)
-            if bound is not None:
+            if values is not None and bound is not None:
                 curvature = curved_products(program, w).inner_product(w) / 2
                 interval.lower = float_below(bound - curvature + program.to_fraction(program.offset))
+                interval.multipliers = _multipliers(program, values[1], x)
     except TooMuchWorkError:  # the end is left to other proofs
         return interval
     return interval
@@ -111,7 +111,7 @@ def exact_interval(
     Parameters
     ----------
     program
-        A program without cones. Its numbers are read as the fractions that its floats are.
+        A program without cones. Its numbers mean what `ConicProgram.numbers` says.
     max_digits
         Number of binary digits of exact solutions of systems up to which the exact optimum is computed.
     has_point
@@ -119,7 +119,6 @@ def exact_interval(
     answer
         An answer that is near the optimum of a quadratic program; None to solve it.
     """
-    program = _binary(program)
     interval = FormInterval()
     try:
         if program.P is not None and not has_point:
@@ -139,6 +138,14 @@ def exact_interval(
     return interval
 
 
+def _multipliers(program: ConicProgram, y: RationalArray, w: Float[Array, " n"]) -> Multipliers:
+    """Return multipliers of the rows and the point of the tangent by the equations and rows of the form."""
+    mids, _ = nearest_floats(y)
+    is_equation = program.row_lower == program.row_upper
+    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    return Multipliers(mids[is_equation], mids[is_row], [], w)
+
+
 def _active_set(program: ConicProgram, x: Float[Array, " n"], active: ActiveBounds) -> ActiveSet:
     """Return the active set of an answer to the form of a program, whose rows are those of `cone_form`."""
     is_equation = program.row_lower == program.row_upper
@@ -152,16 +159,12 @@ def _active_set(program: ConicProgram, x: Float[Array, " n"], active: ActiveBoun
     )
 
 
-def _binary(program: ConicProgram) -> ConicProgram:
-    """Return the program whose numbers are those of its floats."""
-    return program if program.numbers == "binary" else replace(program, numbers="binary")
-
-
 def _use_proof(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
     """Use a proof of the program, whose objective is proved convex, if its conditions hold."""
     if not is_proof(program, proof.status, proof.x, proof.y, proof.ray, has_convex_objective=True):
         interval.exact_reason = "its conditions do not hold"
         return
+    interval.exact = proof
     _use_feasibility(interval, proof, program)
     if proof.status == "unbounded":
         interval.lower = interval.upper = -math.inf
@@ -174,7 +177,7 @@ def _use_feasibility(interval: FormInterval, proof: RationalProof, program: Coni
     """Use that a point is feasible, or that none is; this holds for all programs with the same feasible set."""
     if proof.status == "infeasible":
         interval.lower = interval.upper = math.inf
-        interval.status = "infeasible"
+        interval.status, interval.exact = "infeasible", proof
     elif proof.x is not None:
         _use_point(interval, proof.x, program)
 

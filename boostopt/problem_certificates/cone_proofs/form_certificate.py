@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.conic_programs.exact.exact_optimum import RationalProof
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
@@ -96,6 +97,12 @@ class FormInterval:
         Why the exact optimum is not proved.
     reasons
         Why an end is infinite.
+    multipliers
+        The midpoints of those that prove the lower bound, or that no point is feasible.
+    ray
+        The midpoint of the direction that proves that the program is unbounded.
+    exact
+        The exact optimum that proves both bounds, or the status.
     """
 
     lower: float = -math.inf
@@ -106,6 +113,9 @@ class FormInterval:
     lower_reason: str = ""
     exact_reason: str = ""
     reasons: list[str] = field(default_factory=list[str])
+    multipliers: Multipliers | None = None
+    ray: Float[Array, " n"] | None = None
+    exact: RationalProof | None = None
 
     @property
     def scaled_gap(self) -> float:
@@ -113,13 +123,15 @@ class FormInterval:
         gap = self.upper - self.lower
         return gap / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(gap) else math.inf
 
-    def intersect(self, exact: FormInterval) -> None:
+    def intersect(self, other: FormInterval) -> None:
         """Use what another proof of the same minimum proves."""
-        self.status = self.status or exact.status
-        self.lower = max(self.lower, exact.lower)
-        if exact.upper <= self.upper:
-            self.upper, self.x = exact.upper, exact.x
-        self.exact_reason = exact.exact_reason
+        self.status = self.status or other.status
+        if other.lower > self.lower:
+            self.lower, self.multipliers = other.lower, other.multipliers
+        if other.upper <= self.upper:
+            self.upper, self.x = other.upper, other.x
+        self.exact_reason = other.exact_reason
+        self.exact = other.exact or self.exact
 
     def use_point(self, result: ProvedPoint | PointFailure) -> bool:
         """Use a point if it is better; return whether it is proved."""
@@ -331,7 +343,8 @@ class FormCertifier:
         finds_dependence: bool = True,
     ) -> bool:
         bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent, finds_dependence)
-        self.interval.lower = max(self.interval.lower, bound.lower)
+        if bound.lower > self.interval.lower:
+            self.interval.lower, self.interval.multipliers = bound.lower, bound.point
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
         return bound.lower > -math.inf
 
@@ -397,10 +410,13 @@ class FormCertifier:
             point = Multipliers(
                 point.y / size, point.rows / size, [z / size for z in point.cones], np.zeros(self.form.n)
             )
-        if any(dual_bound(form, point, margin, None, is_snapped).lower > 0 for is_snapped, margin in attempts):
-            self.interval.lower = self.interval.upper = math.inf
-            self.interval.status = "infeasible"
-            return True
+        for is_snapped, margin in attempts:
+            bound = dual_bound(form, point, margin, None, is_snapped)
+            if bound.lower > 0:
+                self.interval.multipliers = bound.point
+                self.interval.lower = self.interval.upper = math.inf
+                self.interval.status = "infeasible"
+                return True
         return False
 
     def _prove_unbounded(self, direction: Float[Array, " n"]) -> None:
@@ -414,6 +430,7 @@ class FormCertifier:
             if isinstance(result, ProvedPoint) and result.upper < 0:
                 self.interval.lower = self.interval.upper = -math.inf
                 self.interval.status = "unbounded"
+                self.interval.ray = result.x[0]
                 return
 
 

@@ -67,7 +67,7 @@ def proved_point(
     power
         Unknowns change in proportion to this power of their distance from their bounds.
     """
-    start, sizes = _start(form, x, margin, snap)
+    start, sizes = point_with_sizes(form, x, margin, snap)
     scale = np.maximum(1.0, np.abs(start))
     sizes = np.where(sizes > 0, scale * (sizes / scale) ** power, 0.0)
     if snap is None:
@@ -98,7 +98,7 @@ def has_slack(form: ConeForm, x: Float[Array, " n"]) -> bool:
     )
 
 
-def _start(
+def point_with_sizes(
     form: ConeForm, x: Float[Array, " n"], margin: float, snap: Float[Array, " n"] | None
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Return a point within the bounds, and by how much each unknown may change."""

@@ -50,10 +50,13 @@ class DualBound:
         A float that no feasible point is below; -inf if none is proved.
     reason
         Why it is -inf, in words; "" if it is finite.
+    point
+        The midpoints of the multipliers that prove it; None if it is -inf.
     """
 
     lower: float
     reason: str = ""
+    point: Multipliers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,7 +395,8 @@ def _bound(
         return DualBound(-math.inf, "the bound overflows")
     if not math.isfinite(total):
         return DualBound(-math.inf, "the bound overflows")
-    return DualBound(math.nextafter(total, -math.inf))
+    mids = Multipliers(enclosed.y[0], enclosed.rows[0], [z[0] for z in enclosed.cones], enclosed.w[0])
+    return DualBound(math.nextafter(total, -math.inf), point=mids)
 
 
 def _add_products(terms: list[float], errors: list[float], values: Enclosure, limits: Float[Array, " k"]) -> None:

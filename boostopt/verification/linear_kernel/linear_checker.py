@@ -31,7 +31,7 @@ def check_linear_document(document: LinearDocument) -> Fraction | None:
     """
     program = document.program
     if document.status == "infeasible":
-        if not _has_crossed_bounds(program):
+        if not has_crossed_bounds(program):
             y = document.y or reject("a proof of infeasibility must have multipliers")
             if not lower_bound(program, y, 0) > 0:
                 reject("it claims that no point is feasible; the multipliers do not prove this")
@@ -74,17 +74,28 @@ def lower_bound(program: LinearProgram, y: ScaledVector, weight: int) -> Fractio
     for cost, column in zip(program.c, program.columns, strict=True):
         products = (entry * y.numerators[i] for i, entry in column.items() if y.numerators[i])
         slopes.append(scale * cost - sum(products, ZERO))
+    return bound_of_slopes(program, slopes, y.numerators) / y.denominator
+
+
+def bound_of_slopes(program: LinearProgram, slopes: Sequence[Fraction], multipliers: Sequence[int]) -> Fraction:
+    """Return the smallest value of <slopes, x> + <multipliers, A x> where each entry has its bounds by itself.
+
+    Raises
+    ------
+    Rejected
+        A bound that the sum needs is infinite.
+    """
     total = ZERO
     for slope, lower, upper, name in [
         *_with_bounds(slopes, program.lower, program.upper, "variable"),
-        *_with_bounds(y.numerators, program.row_lower, program.row_upper, "row"),
+        *_with_bounds(multipliers, program.row_lower, program.row_upper, "row"),
     ]:
         if slope:
             side = lower if slope > 0 else upper
             if side is None:
                 reject(f"the proof needs the {'lower' if slope > 0 else 'upper'} bound of {name}, which is infinite")
             total += slope * side
-    return total / y.denominator
+    return total
 
 
 def check_point(program: LinearProgram, x: ScaledVector) -> None:
@@ -122,7 +133,7 @@ def _activities(program: LinearProgram, x: ScaledVector) -> list[Fraction]:
     return sums
 
 
-def _has_crossed_bounds(program: LinearProgram) -> bool:
+def has_crossed_bounds(program: LinearProgram) -> bool:
     """Return whether a lower bound is above an upper one."""
     pairs = [
         *zip(program.lower, program.upper, strict=True),

@@ -142,11 +142,11 @@ def parse_linear_document(top: Mapping[str, Any]) -> LinearDocument:
         reject("a claim must have a value if its status is optimal, and null otherwise")
     document = LinearDocument(
         program=program,
-        x=_parse_vector(proof["x"], n, "x"),
-        y=_parse_vector(proof["y"], m, "y"),
-        ray=_parse_vector(proof["ray"], n, "ray"),
+        x=parse_vector(proof["x"], n, "x"),
+        y=parse_vector(proof["y"], m, "y"),
+        ray=parse_vector(proof["ray"], n, "ray"),
         status=status,
-        value=None if claim["value"] is None else _parse_fraction(claim["value"], "value"),
+        value=None if claim["value"] is None else parse_fraction(claim["value"], "value"),
     )
     _check_work(document)
     return document
@@ -160,10 +160,10 @@ def parse_linear_program(value: Any) -> LinearProgram:
     to_fraction = NUMBERS[parse_choice(item["numbers"], set(NUMBERS), "numbers")]
 
     def parse_entries(name: str) -> list[Fraction]:
-        return [to_fraction(entry, name) for entry in _parse_short_list(item[name], name)]
+        return [to_fraction(entry, name) for entry in parse_short_list(item[name], name)]
 
     def parse_sides(name: str, infinite: str) -> list[Fraction | None]:
-        entries = _parse_short_list(item[name], name)
+        entries = parse_short_list(item[name], name)
         return [None if entry == infinite else to_fraction(entry, name) for entry in entries]
 
     c, lower, upper = parse_entries("c"), parse_sides("lower", "-inf"), parse_sides("upper", "inf")
@@ -171,11 +171,11 @@ def parse_linear_program(value: Any) -> LinearProgram:
     if not len(c) == len(lower) == len(upper) or len(row_lower) != len(row_upper):
         reject("there must be a cost and two bounds for each variable, and two bounds for each row")
     for name, size in (("column_names", len(c)), ("row_names", len(row_lower))):
-        names = [parse_text(text, name) for text in _parse_short_list(item[name], name)]
+        names = [parse_text(text, name) for text in parse_short_list(item[name], name)]
         if len(names) not in (0, size):
             reject(f"{name} must be {size} names or none; they are {len(names)}")
     columns: list[dict[int, Fraction]] = [{} for _ in c]
-    places = [_parse_short_list(item[name], name) for name in ("rows", "columns")]
+    places = [parse_short_list(item[name], name) for name in ("rows", "columns")]
     values = parse_entries("values")
     if not len(places[0]) == len(places[1]) == len(values):
         reject("rows, columns and values must be of one length")
@@ -224,7 +224,7 @@ def _check_work(document: LinearDocument) -> None:
         raise SizeLimit(f"numbers of {bits:,} bits are too long for a program of this size")
 
 
-def _parse_short_list(value: Any, name: str) -> list[Any]:
+def parse_short_list(value: Any, name: str) -> list[Any]:
     """Return a list that is not too long."""
     result = parse_list(value, name)
     if len(result) > MAX_SIZE:
@@ -232,11 +232,11 @@ def _parse_short_list(value: Any, name: str) -> list[Any]:
     return result
 
 
-def _parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
+def parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
     """Return the fractions of a list over their common denominator; None for null."""
     if value is None:
         return None
-    fractions = [_parse_fraction(entry, name) for entry in parse_list(value, name)]
+    fractions = [parse_fraction(entry, name) for entry in parse_list(value, name)]
     if len(fractions) != size:
         reject(f"{name} must have {size} numbers; it has {len(fractions)}")
     denominator, limit = 1, min(MAX_BITS, MAX_VECTOR_BITS // max(size, 1))
@@ -247,7 +247,7 @@ def _parse_vector(value: Any, size: int, name: str) -> ScaledVector | None:
     return ScaledVector([number.numerator * (denominator // number.denominator) for number in fractions], denominator)
 
 
-def _parse_fraction(value: Any, name: str) -> Fraction:
+def parse_fraction(value: Any, name: str) -> Fraction:
     """Return the fraction that a text states: a whole number, or two with / between them."""
     top, separator, bottom = value.partition("/") if isinstance(value, str) else ("", "", "")
     numerator = parse_hexadecimal(top, name, MAX_DIGITS)

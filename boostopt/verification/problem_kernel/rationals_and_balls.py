@@ -24,6 +24,9 @@ MAX_BITS = 60_000
 MAX_POWER = 64
 """Largest exponent of a power that is computed in fractions."""
 
+MAX_SMALL_BLOCK = 12
+"""Largest order of a matrix of balls that is factorized entry by entry."""
+
 MAX_EXACT_WORK = 20_000_000
 """Bits of the entries of a matrix, times its size, up to which it is factorized in fractions."""
 
@@ -251,11 +254,33 @@ def pivots_of(matrix: Sequence[Sequence[Number]]) -> list[Number] | None:
 
 def is_semidefinite(matrix: Sequence[Sequence[Number]]) -> bool:
     """Return whether a symmetric matrix is proved positive semidefinite: in balls, or else in fractions."""
-    if pivots_of([[ZERO if is_zero(entry) else to_ball(entry) for entry in row] for row in matrix]) is not None:
+    support = [i for i, row in enumerate(matrix) if not all(map(is_zero, row))]
+    if is_definite_in_balls([[to_ball(matrix[i][j]) for j in support] for i in support]):
         return True
     bits = max((_bits(entry) for row in matrix for entry in row), default=0)
     is_short = bits * max(len(matrix), 1) ** 3 <= MAX_EXACT_WORK
     return is_short and pivots_of(matrix) is not None
+
+
+def is_definite_in_balls(matrix: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a symmetric matrix of balls is proved positive definite.
+
+    A matrix is positive definite if its first block A is, and the Schur complement C - Bᵀ A^-1 B of A too.
+    """
+    n = len(matrix)
+    if n <= MAX_SMALL_BLOCK:
+        pivots = pivots_of(matrix)
+        return pivots is not None and all(map(is_positive, pivots))
+    k = n // 2
+    first = [row[:k] for row in matrix[:k]]
+    if not is_definite_in_balls(first):
+        return False
+    B = flint.arb_mat([row[k:] for row in matrix[:k]])
+    try:
+        complement = flint.arb_mat([row[k:] for row in matrix[k:]]) - B.transpose() * flint.arb_mat(first).solve(B)
+    except ZeroDivisionError:  # the balls are too wide
+        return False
+    return is_definite_in_balls(complement.tolist())
 
 
 def _bits(x: Number) -> int:

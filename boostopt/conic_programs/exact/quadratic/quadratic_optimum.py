@@ -11,6 +11,7 @@ import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
+from boostopt.conic_programs.exact.exact_check import costs_of
 from boostopt.conic_programs.exact.quadratic.complementary_pivots import (
     MAX_PIVOTS,
     TooManyPivotsError,
@@ -84,25 +85,38 @@ def prove_quadratic_optimum(
     if active is None:
         check_convexity(program)
     pairs = ComplementaryProgram(program)
-    solution = _solution_without_violations(program, pairs, active)
-    if solution is None:
-        return _prove_that_none_exists(program, solve_linear)
+    solution = _best_solution(program, pairs, active)
+    if solution is None or solution.n_violations:
+        # Two linear programs decide whether there is an optimum; without one, pivots would only end at their limit.
+        proof = _proof_without_optimum(program, solve_linear)
+        if proof is not None:
+            return proof
+        solution = _solution_by_pivots(program, pairs, solution)
     return QuadraticProof(fmpq_array(solution.first[: pairs.n]), fmpq_array(solution.second[pairs.n :]))
 
 
-def _solution_without_violations(
-    program: ConicProgram, pairs: ComplementaryProgram, active: ActiveSet | None
-) -> ComplementarySolution | None:
-    """Return a solution from the best state that is reached without pivots, or from one without dependent columns."""
-    best = _best_solution(program, pairs, active)
-    if best is not None and best.n_violations == 0:
-        return best
+def _solution_by_pivots(
+    program: ConicProgram, pairs: ComplementaryProgram, best: ComplementarySolution | None
+) -> ComplementarySolution:
+    """Return a solution by pivots from the best state, or from one without dependent columns.
+
+    Raises
+    ------
+    SolverFailed
+        No pivots reach one, though the program has an optimum.
+    """
     for state in (*([best.state] if best is not None else []), state_of_logicals(pairs)):
         try:
-            return pivot_to_solution(pairs, state)
+            solution = pivot_to_solution(pairs, state)
         except (SingularSystemError, TooManyPivotsError):
             continue
-    return None
+        if solution is not None:
+            return solution
+    m, n = program.shape
+    raise SolverFailed(
+        f"an active set of the {m} x {n} program was expected that {MAX_PIVOTS} pivots make optimal; none was reached. "
+        "Call certify_problem(program) for an interval."
+    )
 
 
 def _best_solution(
@@ -157,18 +171,15 @@ def _short_text(value: Fraction) -> str:
     return str(value) if bits <= MAX_WRITTEN_BITS else f"about {leading_digits(value)}"
 
 
-def _prove_that_none_exists(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof:
-    m, n = program.shape
-    feasibility = solve_linear(replace(program, P=None, c=np.zeros(n)))
+def _proof_without_optimum(program: ConicProgram, solve_linear: LinearSolver) -> QuadraticProof | None:
+    """Return the proof that a convex program is infeasible or unbounded; None if it has an optimum."""
+    feasibility = solve_linear(replace(program, P=None, c=np.zeros(program.shape[1])))
     if feasibility.x is None:
         return feasibility
     recession = solve_linear(_program_of_rays(program))
-    if recession.x is not None and any(recession.x.numerators):
+    if recession.x is not None and costs_of(program).inner_product(recession.x) < 0:
         return QuadraticProof(x=feasibility.x, ray=recession.x)
-    raise SolverFailed(
-        f"an active set of the {m} x {n} program was expected that {MAX_PIVOTS} pivots make optimal; none was reached. "
-        "Call certify_problem(program.to_cvxpy()) for an interval."
-    )
+    return None
 
 
 def _program_of_rays(program: ConicProgram) -> ConicProgram:

@@ -1,0 +1,1 @@
+"""Certificate files of conic programs: the statement, proofs in fractions, the writer, and the verdict."""

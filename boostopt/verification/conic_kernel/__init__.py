@@ -1,0 +1,1 @@
+"""The checker of conic and quadratic programs in files: fractions and balls, without solvers."""
