@@ -30,8 +30,8 @@ N_REFINEMENTS = 5
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
 
-MIN_PIVOT = 1e-11
-"""The squared distance of a scaled row from the others below which it counts as dependent."""
+MIN_PIVOTS = (1e-11, 1e-8)
+"""The squared distances, tried in turn, of a scaled row from the others below which it counts as dependent."""
 
 MAX_DENOMINATOR = 5040
 """Largest denominator of a weight in a combination of rows."""
@@ -137,25 +137,27 @@ def independent_equations(
         return rows
     if len(rows) > MAX_DENSE_ROWS:
         return None
-    independent = _numerically_independent(A[rows], np.where(is_open, sizes, 0.0))
-    if len(independent) in (0, len(rows)):
-        return None
-    dependent = np.setdiff1d(np.arange(len(rows)), independent)
     sides = [Fraction(value) for value in b[rows].tolist()]
     if not is_open.all() and point[~is_open].any():
         fixed = np.where(is_open, 0.0, point)
         sides = [side - total for side, total in zip(sides, _exact_products(A[rows], fixed), strict=True)]
-    if not _are_combinations(columns_of(A[rows], is_open), sizes[is_open], sides, independent, dependent):
-        return None
-    return rows[independent]
+    part, count = columns_of(A[rows], is_open), len(rows)
+    for min_pivot in MIN_PIVOTS:
+        independent = _numerically_independent(part, sizes[is_open], min_pivot)
+        dependent = np.setdiff1d(np.arange(len(rows)), independent)
+        # A smaller set than one that failed is tried.
+        if 0 < len(independent) < count and _are_combinations(part, sizes[is_open], sides, independent, dependent):
+            return rows[independent]
+        count = len(independent)
+    return None
 
 
-def _numerically_independent(A: Any, sizes: Float[Array, " n"]) -> Int[Array, " k"]:
+def _numerically_independent(A: Any, sizes: Float[Array, " n"], min_pivot: float) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
     scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
     scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(row_norms(scaled), 1e-300)) @ scaled)
     gram = np.asarray((scaled @ scaled.T).toarray())
-    _, order, rank, status = LAPACK.dpstrf(gram, tol=MIN_PIVOT)
+    _, order, rank, status = LAPACK.dpstrf(gram, tol=min_pivot)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)
 
 
