@@ -33,8 +33,11 @@ MAX_DENSE_ROWS = 3000
 MIN_PIVOTS = (1e-11, 1e-8)
 """The squared distances, tried in turn, of a scaled row from the others below which it counts as dependent."""
 
-MAX_DENOMINATOR = 5040
-"""Largest denominator of a weight in a combination of rows."""
+N_WEIGHT_STEPS = 3
+"""Number of solves for weights: the second and the third remove the rounding errors of those before."""
+
+MAX_DENOMINATORS = (5040, 200_000)
+"""Largest denominators, tried in turn, of the weights in a combination of rows."""
 
 MAX_EXACT_ROWS = 150
 """Number of rows of a combination whose weights are computed in fractions."""
@@ -176,22 +179,28 @@ def _are_combinations(
     basis = scaled[independent]
     gram = np.asarray((basis @ basis.T).toarray())
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    right = np.asarray((basis @ scaled[dependent].T).toarray()) * scales[:, None]
-    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+    targets: Any = scaled[dependent].T.toarray()
+    if not (np.isfinite(gram).all() and np.isfinite(targets).all()):
         return False  # squares of coefficients overflow
     try:
-        weights = scipy.linalg.solve(gram * np.outer(scales, scales), right, assume_a="pos") * scales[:, None]
+        factor = scipy.linalg.cho_factor(gram * np.outer(scales, scales))
     except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
         return False
+    weights = np.zeros((len(independent), len(dependent)))
+    for _ in range(N_WEIGHT_STEPS):
+        rest = np.asarray(basis @ (targets - np.asarray(basis.T @ weights)))
+        if not np.isfinite(rest).all():
+            return False
+        weights = weights + scales[:, None] * scipy.linalg.cho_solve(factor, scales[:, None] * rest)
     for k, i in enumerate(dependent.tolist()):
         support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
-        terms = [
-            (int(independent[j]), Fraction(float(weights[j, k])).limit_denominator(MAX_DENOMINATOR)) for j in support
-        ]
-        if not _is_combination(A, sides, i, terms):
-            terms = _exact_weights(A, independent[support], i)
-            if not _is_combination(A, sides, i, terms):
-                return False
+        values = weights[support, k].tolist()
+        if not any(
+            _is_combination(A, sides, i, list(zip(independent[support].tolist(), rounded, strict=True)))
+            for limit in MAX_DENOMINATORS
+            for rounded in [[Fraction(value).limit_denominator(limit) for value in values]]
+        ) and not _is_combination(A, sides, i, _exact_weights(A, independent[support], i)):
+            return False
     return True
 
 
