@@ -280,8 +280,10 @@ def _enclosed(
         for k in range(len(form.groups)):
             equations = face.equations(k)
             margins = sum(widths[: 2 + k]), sum(widths[3 + k :])
-            zeros: list[Any] = [scipy.sparse.csr_array((equations.shape[0], width)) for width in margins]
-            system = scipy.sparse.vstack([system, scipy.sparse.hstack([zeros[0], equations, zeros[1]])], format="csr")
+            borders: list[Any] = [scipy.sparse.csr_array((equations.shape[0], width)) for width in margins]
+            system = scipy.sparse.vstack(
+                [system, scipy.sparse.hstack([borders[0], equations, borders[1]])], format="csr"
+            )
         costs = np.concatenate([costs, np.zeros(system.shape[0] - len(costs))])
     if has_dependence or face is not None:
         rows = independent_equations(system, costs, joint, joint_sizes)
