@@ -196,9 +196,9 @@ def _are_combinations(
         support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
         values = weights[support, k].tolist()
         if not any(
-            _is_combination(A, sides, i, list(zip(independent[support].tolist(), rounded, strict=True)))
+            _is_combination(A, sides, i, list(zip(independent[support].tolist(), fractions, strict=True)))
             for limit in MAX_DENOMINATORS
-            for rounded in [[Fraction(value).limit_denominator(limit) for value in values]]
+            for fractions in [[Fraction(value).limit_denominator(limit) for value in values]]
         ) and not _is_combination(A, sides, i, _exact_weights(A, independent[support], i)):
             return False
     return True
