@@ -30,11 +30,14 @@ N_REFINEMENTS = 5
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
 
-MIN_PIVOT = 1e-11
-"""The squared distance of a scaled row from the others below which it counts as dependent."""
+MIN_PIVOTS = (1e-11, 1e-8)
+"""The squared distances, tried in turn, of a scaled row from the others below which it counts as dependent."""
 
-MAX_DENOMINATOR = 5040
-"""Largest denominator of a weight in a combination of rows."""
+N_WEIGHT_STEPS = 3
+"""Number of solves for weights: the second and the third remove the rounding errors of those before."""
+
+MAX_DENOMINATORS = (5040, 200_000)
+"""Largest denominators, tried in turn, of the weights in a combination of rows."""
 
 MAX_EXACT_ROWS = 150
 """Number of rows of a combination whose weights are computed in fractions."""
@@ -144,25 +147,27 @@ def independent_equations(
         return rows
     if len(rows) > MAX_DENSE_ROWS:
         return None
-    independent = _numerically_independent(A[rows], np.where(is_open, sizes, 0.0))
-    if len(independent) in (0, len(rows)):
-        return None
-    dependent = np.setdiff1d(np.arange(len(rows)), independent)
     sides = [Fraction(value) for value in b[rows].tolist()]
     if not is_open.all() and point[~is_open].any():
         fixed = np.where(is_open, 0.0, point)
         sides = [side - total for side, total in zip(sides, _exact_products(A[rows], fixed), strict=True)]
-    if not _are_combinations(columns_of(A[rows], is_open), sizes[is_open], sides, independent, dependent):
-        return None
-    return rows[independent]
+    part, count = columns_of(A[rows], is_open), len(rows)
+    for min_pivot in MIN_PIVOTS:
+        independent = _numerically_independent(part, sizes[is_open], min_pivot)
+        dependent = np.setdiff1d(np.arange(len(rows)), independent)
+        # A smaller set than one that failed is tried.
+        if 0 < len(independent) < count and _are_combinations(part, sizes[is_open], sides, independent, dependent):
+            return rows[independent]
+        count = len(independent)
+    return None
 
 
-def _numerically_independent(A: Any, sizes: Float[Array, " n"]) -> Int[Array, " k"]:
+def _numerically_independent(A: Any, sizes: Float[Array, " n"], min_pivot: float) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
     scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
     scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(row_norms(scaled), 1e-300)) @ scaled)
     gram = np.asarray((scaled @ scaled.T).toarray())
-    _, order, rank, status = LAPACK.dpstrf(gram, tol=MIN_PIVOT)
+    _, order, rank, status = LAPACK.dpstrf(gram, tol=min_pivot)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)
 
 
@@ -181,22 +186,28 @@ def _are_combinations(
     basis = scaled[independent]
     gram = np.asarray((basis @ basis.T).toarray())
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    right = np.asarray((basis @ scaled[dependent].T).toarray()) * scales[:, None]
-    if not (np.isfinite(gram).all() and np.isfinite(right).all()):
+    targets: Any = scaled[dependent].T.toarray()
+    if not (np.isfinite(gram).all() and np.isfinite(targets).all()):
         return False  # squares of coefficients overflow
     try:
-        weights = scipy.linalg.solve(gram * np.outer(scales, scales), right, assume_a="pos") * scales[:, None]
+        factor = scipy.linalg.cho_factor(gram * np.outer(scales, scales))
     except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
         return False
+    weights = np.zeros((len(independent), len(dependent)))
+    for _ in range(N_WEIGHT_STEPS):
+        rest = np.asarray(basis @ (targets - np.asarray(basis.T @ weights)))
+        if not np.isfinite(rest).all():
+            return False
+        weights = weights + scales[:, None] * scipy.linalg.cho_solve(factor, scales[:, None] * rest)
     for k, i in enumerate(dependent.tolist()):
         support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
-        terms = [
-            (int(independent[j]), Fraction(float(weights[j, k])).limit_denominator(MAX_DENOMINATOR)) for j in support
-        ]
-        if not _is_combination(A, sides, i, terms):
-            terms = _exact_weights(A, independent[support], i)
-            if not _is_combination(A, sides, i, terms):
-                return False
+        values = weights[support, k].tolist()
+        if not any(
+            _is_combination(A, sides, i, list(zip(independent[support].tolist(), fractions, strict=True)))
+            for limit in MAX_DENOMINATORS
+            for fractions in [[Fraction(value).limit_denominator(limit) for value in values]]
+        ) and not _is_combination(A, sides, i, _exact_weights(A, independent[support], i)):
+            return False
     return True
 
 

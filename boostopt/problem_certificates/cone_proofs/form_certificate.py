@@ -16,6 +16,13 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
+from boostopt.problem_certificates.cone_proofs.dual_faces import (
+    DualFace,
+    dual_faces,
+    recession_direction,
+    reduced_form,
+    singular_cones,
+)
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     PointFailure,
@@ -25,6 +32,10 @@ from boostopt.problem_certificates.cone_proofs.primal_bound import (
 )
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_multipliers
+from boostopt.problem_certificates.cone_proofs.semidefinite_answers import (
+    has_semidefinite_answer,
+    semidefinite_answers,
+)
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
     Multipliers,
     dependent_columns,
@@ -68,6 +79,10 @@ MAX_DIGITS = 4_000_000
 
 LAST_DIGITS = 16_000_000
 """The same where the interval stays wide after all other proofs: some seconds."""
+
+MAX_TRIANGLE_ROWS = (600, 4000)
+"""Entries of triangles of semidefinite matrices up to which Clarabel is asked after another method: if the interval is
+bounded, and if it has one end."""
 
 MAX_SMALL_SIZE = 1500
 """Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
@@ -199,6 +214,10 @@ class FormCertifier:
             interval.intersect(self.prove_at_basis(MAX_DIGITS))
             if interval.status or interval.scaled_gap <= self.goal:
                 return interval
+        if answer is None and has_semidefinite_answer(self.form):
+            self._use_semidefinite_answers()
+            if self._needs_no_second_method():
+                return interval
         first = solve_form(self.form) if answer is None else answer
         plain = None
         if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
@@ -227,6 +246,44 @@ class FormCertifier:
             last = None if first.status in DOUBTFUL else first
             interval.intersect(self.prove_exactly(LAST_DIGITS, interval.x is not None, last))
         return interval
+
+    def _needs_no_second_method(self) -> bool:
+        """Return whether the interval is narrow, or Clarabel would need long for an interval with an end."""
+        interval = self.interval
+        n_ends = int(interval.lower > -math.inf) + int(interval.upper < math.inf)
+        n_rows = sum(group.count * group.size for group in self.form.groups) / 2
+        return interval.scaled_gap <= MAX_GAP or (n_ends > 0 and n_rows > MAX_TRIANGLE_ROWS[2 - n_ends])
+
+    def _use_semidefinite_answers(self) -> None:
+        """Use points and multipliers of an interior-point method: the most accurate ones that are proved."""
+        has_point = has_bound = False
+        for answer in semidefinite_answers(self.form, self.goal / 10):
+            if not answer.is_finite:
+                continue
+            has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
+            has_bound = has_bound or self._use_bound(multipliers_of(answer), 0.0, power=REFINED_POWER)
+            if has_point and has_bound:
+                return
+        direction = None if has_bound else recession_direction(self.form)
+        if direction is None or any(self._use_dual_face(face) for face in dual_faces(self.form, direction)):
+            return
+        names = ", ".join(singular_cones(self.form, direction))
+        self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
+
+    def _use_dual_face(self, face: DualFace) -> bool:
+        """Use multipliers in a face of the dual cones; return whether a bound is proved."""
+        reduced = reduced_form(self.form, face)
+        for answer in semidefinite_answers(reduced.form, self.goal / 10):
+            if not answer.is_finite:
+                continue
+            rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
+            point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
+            bound = dual_bound(self.form, point, 0.0, self.shifts, power=REFINED_POWER, face=face)
+            if bound.lower > self.interval.lower:
+                self.interval.lower, self.interval.multipliers = bound.lower, bound.point
+            if bound.lower > -math.inf:
+                return True
+        return False
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
         """Use a point and multipliers as they are, or else in the face of the constraints that hold with equality.

@@ -28,6 +28,7 @@ from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
+from boostopt.problem_certificates.cone_proofs.dual_faces import DualFace
 from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
 
 SIZE_FRACTION = 0.5
@@ -123,6 +124,7 @@ def dual_bound(
     power: float = 1.0,
     dependent: Bool[Array, " n"] | None = None,
     finds_dependence: bool = True,
+    face: DualFace | None = None,
 ) -> DualBound:
     """Return a lower bound by multipliers near a point.
 
@@ -146,9 +148,11 @@ def dual_bound(
         Columns without bounds whose equations follow from those of others.
     finds_dependence
         Whether equations that follow from others are found where multipliers became 0. This may take much time.
+    face
+        A face of semidefinite cones in which multipliers are looked for.
     """
-    start = _start(form, point, margin, is_snapped, power, shifts)
-    enclosed = _enclosed(form, start, dependent, is_snapped and finds_dependence)
+    start = _start(form, point, margin, is_snapped, power, shifts, face)
+    enclosed = _enclosed(form, start, dependent, is_snapped and finds_dependence, face)
     if enclosed is None:
         return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
     loss = 0.0
@@ -162,7 +166,7 @@ def dual_bound(
             )
     if start.is_curved.any() and shifts is not None:
         return _curved_bound(form, enclosed, loss, start.is_curved, shifts)
-    return _bound(form, enclosed, loss)
+    return _bound(form, enclosed, loss, face=face)
 
 
 def _curvature_loss(form: ConeForm, w: Enclosure, shifts: Float[Array, " n"]) -> float:
@@ -196,6 +200,7 @@ def _start(
     is_snapped: bool,
     power: float,
     shifts: Float[Array, " n"] | None,
+    face: DualFace | None,
 ) -> _Start:
     """Return multipliers with the signs that they need."""
     has_lower, has_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
@@ -215,8 +220,9 @@ def _start(
         rows = np.where(has_upper & ~has_lower, np.minimum(rows, -floor), rows)
         row_sizes = np.abs(rows)
     cones, cone_sizes = list[Any](), list[Any]()
-    for group, z in zip(form.groups, point.cones, strict=True):
-        depth = distances(group, z, is_dual=True)
+    for k, (group, z) in enumerate(zip(form.groups, point.cones, strict=True)):
+        completed = z if face is None else face.completed(k, (z, np.zeros(len(z))))[0]
+        depth = distances(group, completed, is_dual=True)
         sizes = np.maximum(np.abs(z.reshape(group.count, -1)).max(axis=1), 1e-8 * scale)
         step = np.maximum(margin * sizes - depth, 0.0)
         interior = z + np.repeat(step, group.size) * 2 * centre(group)
@@ -284,7 +290,11 @@ class _Enclosed:
 
 
 def _enclosed(
-    form: ConeForm, start: _Start, dependent: Bool[Array, " n"] | None, has_dependence: bool
+    form: ConeForm,
+    start: _Start,
+    dependent: Bool[Array, " n"] | None,
+    has_dependence: bool,
+    face: DualFace | None,
 ) -> _Enclosed | None:
     """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
     point, columns = start.point, start.columns
@@ -298,9 +308,19 @@ def _enclosed(
     if P is not None:
         blocks, parts, sizes = [*blocks, -P], [*parts, point.w], [*sizes, start.w_sizes]
     is_row = columns if dependent is None else columns & ~dependent
-    system = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_row] for block in blocks], format="csr"))
+    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_row] for block in blocks], format="csr"))
     costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
-    if has_dependence:
+    if face is not None:
+        widths = [len(part) for part in parts]
+        for k in range(len(form.groups)):
+            equations = face.equations(k)
+            margins = sum(widths[: 2 + k]), sum(widths[3 + k :])
+            borders: list[Any] = [scipy.sparse.csr_array((equations.shape[0], width)) for width in margins]
+            system = scipy.sparse.vstack(
+                [system, scipy.sparse.hstack([borders[0], equations, borders[1]])], format="csr"
+            )
+        costs = np.concatenate([costs, np.zeros(system.shape[0] - len(costs))])
+    if has_dependence or face is not None:
         rows = independent_equations(system, costs, joint, joint_sizes)
         if rows is None:
             return None
@@ -353,11 +373,12 @@ def _bound(
     loss: float,
     further_terms: Sequence[float] = (),
     further_errors: Sequence[float] = (),
+    face: DualFace | None = None,
 ) -> DualBound:
     """Return the bound by proved multipliers."""
     terms, errors = [form.offset, *further_terms], [loss, *further_errors]
-    for group, z in zip(form.groups, enclosed.cones, strict=True):
-        is_bad = ~are_members(group, z, is_dual=True)
+    for k, (group, z) in enumerate(zip(form.groups, enclosed.cones, strict=True)):
+        is_bad = ~are_members(group, z if face is None else face.completed(k, z), is_dual=True)
         if is_bad.any():
             return DualBound(-math.inf, f"the multiplier of {group.names[int(np.argmax(is_bad))]} is not proved")
         _add_products(terms, errors, (-z[0], z[1]), group.h)

@@ -1,0 +1,199 @@
+"""Intervals of semidefinite programs: known optima, programs without interior, duality gaps, and faces that lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+
+from boostopt import ConicProgram, certify_problem
+from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
+from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members
+from boostopt.problem_certificates.cone_proofs.dual_faces import (
+    DualFace,
+    dual_faces,
+    recession_direction,
+    singular_cones,
+)
+from boostopt.problem_certificates.cone_proofs.semidefinite_answers import (
+    has_semidefinite_answer,
+    semidefinite_answers,
+)
+from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers, dual_bound, multipliers_of
+
+INF = np.inf
+
+
+def semidefinite_program(c: Any, matrices: Sequence[Any], constant: Any, rows: Any = None) -> ConicProgram:
+    """Return min <c, x> over x with the sum of x_i times matrix i, plus a constant, semidefinite, and rows >= 0."""
+    n, constant = len(c), np.asarray(constant, dtype=float)
+    A = np.stack([np.asarray(matrix, dtype=float).ravel() for matrix in matrices], axis=1)
+    R = np.zeros((0, n)) if rows is None else np.asarray(rows, dtype=float)
+    return ConicProgram(
+        scipy.sparse.csc_array(R),
+        np.asarray(c, dtype=float),
+        np.zeros(len(R)),
+        np.full(len(R), INF),
+        np.full(n, -INF),
+        np.full(n, INF),
+        cones=(ConeConstraint("semidefinite", scipy.sparse.csr_array(A), constant.ravel()),),
+    )
+
+
+def units(n: int) -> list[Any]:
+    """Return the matrices with a 1 on the diagonal."""
+    return [np.diag(row) for row in np.eye(n)]
+
+
+def maximum_cut() -> ConicProgram:
+    """Return the relaxation of the maximum cut of the cycle of 5, whose optimum is 5 (5 + sqrt 5) / 8."""
+    cycle = np.roll(np.eye(5), 1, axis=0)
+    return semidefinite_program(np.ones(5), units(5), -(2 * np.eye(5) - cycle - cycle.T) / 4)
+
+
+def equal_partition() -> ConicProgram:
+    """Return the relaxation of the partition of 6 nodes in equal halves, with weights of rank 1; its optimum is 36.
+
+    Each multiplier Z has the row sums 0.
+    """
+    a = np.array([1.0, 1, 1, -1, -1, -1])
+    ones = np.ones((6, 6))
+    return semidefinite_program([0, 1, 1, 1, 1, 1, 1], [ones, *units(6)], -np.outer(a, a))
+
+
+def duality_gap() -> ConicProgram:
+    """Return a program with the optimum 0 whose dual has the optimum -1 [Vandenberghe and Boyd 1996, section 3]."""
+    first = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    second = np.diag([0.0, 1, 0])
+    return semidefinite_program([1, 0], [first, second], np.diag([0.0, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("program", "optimum", "gap"),
+    [(maximum_cut(), 5 * (5 + math.sqrt(5)) / 8, 1e-8), (equal_partition(), 36.0, 1e-6)],
+)
+def test_semidefinite_programs_are_certified_at_their_known_optima(
+    program: ConicProgram, optimum: float, gap: float
+) -> None:
+    certificate = certify_problem(program)
+    assert certificate.lower - 1e-14 <= optimum <= certificate.upper + 1e-14
+    assert certificate.scaled_gap <= gap
+
+
+def test_a_dual_without_interior_has_a_face_of_whole_numbers() -> None:
+    form = cone_form(equal_partition())
+    direction = recession_direction(form)
+    assert direction is not None
+    assert singular_cones(form, direction) == ["cone 0"]
+    face = next(dual_faces(form, direction))
+    vectors = face.null_vectors[0][0]
+    assert (vectors == vectors[0]).all()
+    assert vectors.shape == (6, 1)
+    assert recession_direction(cone_form(maximum_cut())) is None
+
+
+@pytest.mark.thorough
+def test_a_duality_gap_is_never_closed() -> None:
+    certificate = certify_problem(duality_gap())
+    assert certificate.lower <= -1 + 1e-12
+    assert certificate.upper >= 0
+
+
+def test_a_face_proves_the_dual_optimum_below_a_duality_gap() -> None:
+    form = cone_form(duality_gap())
+    face = next(dual_faces(form, np.array([0.0, 1])))
+    np.testing.assert_array_equal(face.null_vectors[0][0], [[0], [1], [0]])
+    multipliers = Multipliers(np.zeros(0), np.zeros(0), [np.diag([1.0, 0, 1]).ravel()], np.zeros(2))
+    with working_precision():
+        assert dual_bound(form, multipliers, 0.0, None, power=0.0).lower == -INF
+        assert dual_bound(form, multipliers, 0.0, None, power=0.0, face=face).lower == pytest.approx(-1, abs=1e-12)
+
+
+def test_infeasible_semidefinite_programs_are_proved_and_weakly_infeasible_ones_never_bounded() -> None:
+    swap = np.array([[0.0, 1], [1, 0]])
+    strong = semidefinite_program([1, 0], [np.diag([1.0, -1]), swap], np.diag([0.0, -1]))
+    assert certify_problem(strong).status == "infeasible"
+    weak = certify_problem(semidefinite_program([0.0], [np.diag([1.0, 0])], swap))
+    assert weak.upper == INF
+    assert weak.status in ("open", "infeasible")
+
+
+def test_multipliers_that_no_point_needs_are_refused_where_the_dual_is_infeasible() -> None:
+    unbounded = certify_problem(semidefinite_program([-1.0], [np.diag([1.0, 1])], np.zeros((2, 2))))
+    assert unbounded.lower == -INF
+    assert unbounded.status == "unbounded"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_faces_that_lie_never_prove_a_bound_above_the_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order, n = 4, 5
+    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
+    # Both sides have an interior: the identity at x = 0, and the multiplier that gives the costs.
+    root = rng.integers(-2, 3, (order, order)).astype(float)
+    costs = [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices]
+    program = semidefinite_program(costs, matrices, np.eye(order))
+    certificate = certify_problem(program)
+    assert certificate.scaled_gap <= 1e-7
+    form = cone_form(program)
+    answer = next(semidefinite_answers(form, 1e-9))
+    vector = np.zeros((order, 1))
+    vector[0], vector[1:, 0] = 1, rng.integers(-2, 3, order - 1)
+    face = DualFace([[vector]], [[np.array([0])]], np.zeros(0, dtype=bool))
+    with working_precision():
+        for point in (multipliers_of(answer), multipliers_of(solve_form(form))):
+            assert dual_bound(form, point, 0.0, None, power=0.0, face=face).lower <= certificate.upper
+
+
+def test_a_face_completes_only_what_is_semidefinite_on_it() -> None:
+    form = cone_form(equal_partition())
+    group, vector = form.groups[0], np.ones((6, 1))
+    face = DualFace([[vector]], [[np.array([0])]], np.zeros(0, dtype=bool))
+    projector = np.eye(6) - np.ones((6, 6)) / 6
+    direction = np.array([1.0, -1, 0, 0, 0, 0])
+    for size, is_member in ((0.25, True), (0.75, False)):
+        Z = (projector - size * np.outer(direction, direction)).ravel()
+        completed = face.completed(0, (Z, np.full(36, 1e-14)))
+        assert are_members(group, completed, is_dual=True).all() == is_member
+    equations = face.equations(0)
+    assert equations.shape == (6, 36)
+    np.testing.assert_allclose(equations @ projector.ravel(), 0, atol=1e-14)
+    two = np.array([[1.0, 0], [0, 1], [1, 2], [0, 0], [0, 0], [0, 0]])
+    pair = DualFace([[two]], [[np.array([0, 1])]], np.zeros(0, dtype=bool)).equations(0).toarray()
+    assert np.linalg.matrix_rank(pair) == len(pair) == 11
+    kernel = scipy.linalg.null_space(pair)
+    for Z in kernel.T.reshape(-1, 6, 6):
+        np.testing.assert_allclose((Z + Z.T) @ two, 0, atol=1e-12)
+
+
+def test_answers_of_the_interior_point_method_agree_with_those_of_clarabel() -> None:
+    form = cone_form(maximum_cut())
+    assert has_semidefinite_answer(form)
+    answers = list(semidefinite_answers(form, 1e-9))
+    clarabel = solve_form(form)
+    assert answers[0].status == "Solved"
+    assert form.c @ answers[0].x == pytest.approx(form.c @ clarabel.x, rel=1e-7)
+    np.testing.assert_allclose(form.G_transposed[0] @ answers[0].cones[0], form.c, atol=1e-13)
+
+
+def test_rows_and_blocks_count_in_the_interior_point_method() -> None:
+    # min x + y over [[x, 1], [1, y]] semidefinite, x >= 2 y in a row, and a block that nothing joins: 3 / sqrt 2.
+    def padded(entries: Any) -> Any:
+        result = np.zeros((3, 3))
+        result[:2, :2] = entries
+        return result
+
+    first, second = padded([[1, 0], [0, 0]]), padded([[0, 0], [0, 1]])
+    first[2, 2] = 1.0
+    constant = padded([[0, 1], [1, 0]])
+    certificate = certify_problem(semidefinite_program([1, 1], [first, second], constant, [[1.0, -2.0]]))
+    assert certificate.lower - 1e-14 <= 3 / math.sqrt(2) <= certificate.upper + 1e-14
+    assert certificate.scaled_gap <= 1e-8
