@@ -130,7 +130,7 @@ def test_wrong_active_sets_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatc
 def test_a_direction_without_a_fall_is_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """The objective is constant along (1, -1): a linear program may end there, and the optimum exists all the same."""
     answers = [tuple(map(Fraction, values)) for values in ((0, 0), (1, -1))]
-    monkeypatch.setattr(quadratic_optimum, "_best_solution", lambda program, pairs: None)
+    monkeypatch.setattr(quadratic_optimum, "_best_solution", lambda program, pairs, active: None)
     program, _, value = BY_HAND["many optima"]
     proof = quadratic_optimum.prove_quadratic_optimum(
         program, lambda linear: quadratic_optimum.QuadraticProof(x=answers.pop(0))

@@ -17,13 +17,13 @@ from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members
-from boostopt.problem_certificates.cone_proofs.dual_faces import (
+from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     DualFace,
     dual_faces,
     recession_direction,
     singular_cones,
 )
-from boostopt.problem_certificates.cone_proofs.semidefinite_answers import (
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
 )

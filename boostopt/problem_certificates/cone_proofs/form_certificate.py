@@ -16,13 +16,6 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
-from boostopt.problem_certificates.cone_proofs.dual_faces import (
-    DualFace,
-    dual_faces,
-    recession_direction,
-    reduced_form,
-    singular_cones,
-)
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     PointFailure,
@@ -32,7 +25,14 @@ from boostopt.problem_certificates.cone_proofs.primal_bound import (
 )
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_multipliers
-from boostopt.problem_certificates.cone_proofs.semidefinite_answers import (
+from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
+    DualFace,
+    dual_faces,
+    recession_direction,
+    reduced_form,
+    singular_cones,
+)
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
 )

@@ -77,7 +77,8 @@ def program_proof(
     """Return the proof of an interval of a program, from that of its form."""
     multipliers = None if interval.multipliers is None else _by_rows(program, form, interval.multipliers)
     x = None if interval.x is None else interval.x[0]
-    return ProgramProof(program, interval.status, x, interval.ray, multipliers, shifts, interval.exact)
+    positive_shifts = None if shifts is None else np.maximum(shifts, 0.0)
+    return ProgramProof(program, interval.status, x, interval.ray, multipliers, positive_shifts, interval.exact)
 
 
 def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) -> ProgramMultipliers:

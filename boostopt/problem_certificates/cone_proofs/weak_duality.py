@@ -28,8 +28,8 @@ from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
-from boostopt.problem_certificates.cone_proofs.dual_faces import DualFace
 from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
+from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
 
 SIZE_FRACTION = 0.5
 """Fraction of its distance from 0, or from the boundary of a cone, by which a multiplier may change."""

@@ -24,7 +24,7 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.arithmetic.float_forms import summed_enclosure
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, columns_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre
-from boostopt.problem_certificates.cone_proofs.semidefinite_answers import semidefinite_answers
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
