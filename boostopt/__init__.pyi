@@ -15,9 +15,9 @@ from .boosting import RegularizationPath as RegularizationPath
 from .boosting import Run as Run
 from .boosting import boost as boost
 from .boosting import path as path
-from .certificates.certificate import KKT as KKT
-from .certificates.certificate import Certificate as Certificate
-from .certificates.multiplier_recovery import Recovery as Recovery
+from .boosting_certificates.certificate import KKT as KKT
+from .boosting_certificates.certificate import Certificate as Certificate
+from .boosting_certificates.multiplier_recovery import Recovery as Recovery
 from .checks import Check as Check
 from .checks import CheckReport as CheckReport
 from .checks import check_backend as check_backend
@@ -51,8 +51,8 @@ from .errors import ProblemError as ProblemError
 from .errors import SolverFailed as SolverFailed
 from .errors import SolverNotFound as SolverNotFound
 from .functions.regularizers.capped_simplex import project_capped_simplex as project_capped_simplex
-from .oracles.stumps.boosted import boosted_stump_matrix as boosted_stump_matrix
-from .oracles.stumps.random_matrix import stump_matrix as stump_matrix
+from .oracles.stumps.boosted_stumps import boosted_stump_matrix as boosted_stump_matrix
+from .oracles.stumps.random_stump_matrix import stump_matrix as stump_matrix
 from .problem_certificates.pages.problem_page import ProblemPage as ProblemPage
 from .problem_certificates.pages.problem_page import problem_page as problem_page
 from .problem_certificates.problem_certificate import ProblemCertificate as ProblemCertificate
@@ -61,9 +61,9 @@ from .problem_certificates.problem_certificate import certify_problem as certify
 from .problem_certificates.problem_explanation import ProblemCondition as ProblemCondition
 from .problem_certificates.problem_explanation import ProblemExplanation as ProblemExplanation
 from .problem_certificates.problem_explanation import explain_problem as explain_problem
-from .programs.catalogue import get_formulation as get_formulation
-from .programs.catalogue import list_formulations as list_formulations
 from .programs.formulation import Formulation as Formulation
+from .programs.formulation_catalogue import get_formulation as get_formulation
+from .programs.formulation_catalogue import list_formulations as list_formulations
 from .programs.loss_penalty import combine as combine
 from .programs.program import Program as Program
 from .rows.margin_matrix import MarginMatrix as MarginMatrix

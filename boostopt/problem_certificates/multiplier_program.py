@@ -2,7 +2,7 @@
 
 At a kink, an atom has many minorants. With the tangents of the other atoms fixed, the bound is a concave function of
 the multipliers and of the slopes at kinks times their multipliers: the dual of a conic form without its auxiliary
-variables. Where many kinks depend on each other, its maximizer is a better choice than `steps` find.
+variables. Where many kinks depend on each other, its maximizer is a better choice than `multiplier_steps` finds.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, Tangents
-from boostopt.problem_certificates.bounds.propagation import Propagation
-from boostopt.problem_certificates.minorant import Choice
-from boostopt.problem_certificates.reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
+from boostopt.problem_certificates.lagrangian_minorant import Choice
+from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
 
 MAX_SLOPES = 200_000
 """Maximum number of slopes that are chosen: a program with more takes too long."""

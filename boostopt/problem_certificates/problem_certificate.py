@@ -34,12 +34,11 @@ from boostopt.errors import (
     short_repr,
 )
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
-from boostopt.problem_certificates.bounds.propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
-from boostopt.problem_certificates.dual_bound import lower_bound
 from boostopt.problem_certificates.feasible_point import (
     FeasiblePoint,
     FeasiblePointSearch,
@@ -52,10 +51,18 @@ from boostopt.problem_certificates.implied_equations import (
     with_implied_equations,
     with_null_vectors,
 )
-from boostopt.problem_certificates.minorant import Choice, WrongSign
+from boostopt.problem_certificates.lagrangian_minorant import Choice, WrongSign
+from boostopt.problem_certificates.lower_bound import lower_bound
 from boostopt.problem_certificates.multiplier_program import program_choice
-from boostopt.problem_certificates.rays import has_unbounded_ray
-from boostopt.problem_certificates.reading import (
+from boostopt.problem_certificates.multiplier_steps import (
+    FloatPoint,
+    float_point,
+    group_arguments,
+    improved_choices,
+    initial_choice,
+    proposed_choices,
+)
+from boostopt.problem_certificates.problem_reading import (
     ReadProblem,
     dual_matrix,
     dual_vector,
@@ -64,14 +71,7 @@ from boostopt.problem_certificates.reading import (
     read_variables,
     value_of,
 )
-from boostopt.problem_certificates.steps import (
-    FloatPoint,
-    float_point,
-    group_arguments,
-    improved_choices,
-    initial_choice,
-    proposed_choices,
-)
+from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""

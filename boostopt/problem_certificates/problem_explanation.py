@@ -30,16 +30,16 @@ from boostopt._utils.validation import check_instance, check_number
 from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
-from boostopt.problem_certificates.atoms.spectral import symmetric
-from boostopt.problem_certificates.domains import DomainPoint, domain_point
-from boostopt.problem_certificates.minorant import Choice
-from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.reading import ReadProblem, ScalarConstraints, has_usable_value
-from boostopt.problem_certificates.steps import (
+from boostopt.problem_certificates.atoms.matrix_functions import symmetric
+from boostopt.problem_certificates.domain_points import DomainPoint, domain_point
+from boostopt.problem_certificates.lagrangian_minorant import Choice
+from boostopt.problem_certificates.multiplier_steps import (
     float_pullback,
     proposed_choices,
     remaining_slopes,
 )
+from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.problem_reading import ReadProblem, ScalarConstraints, has_usable_value
 
 PRIMAL, DUAL = "primal feasibility", "dual feasibility"
 COMPLEMENTARITY, STATIONARITY = "complementarity", "stationarity"

@@ -18,14 +18,14 @@ from typing import Any
 from boostopt._utils.validation import check_flag
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.bounded import BoundedEdges
+from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges
 from boostopt.functions.edge_functions.intercept import InterceptEdges
-from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.standard_losses import Exponential, Hinge, Logistic, QuadraticHinge
+from boostopt.functions.regularizers.loss_conjugates import Exponential, Hinge, Logistic, QuadraticHinge
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.loss_penalty_texts import (
     LossText,

@@ -20,6 +20,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
+from boostopt.problem_certificates.multiplier_steps import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import (
     N_STEPS,
     WIDTHS,
@@ -27,7 +28,6 @@ from boostopt.problem_certificates.problem_certificate import (
     ProblemCertificate,
     least_violation,
 )
-from boostopt.problem_certificates.steps import float_point, proposed_choices
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray

@@ -13,7 +13,7 @@ import pytest
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import ball, balls, midpoints, weighted_sum, working_precision
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
-from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
+from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
@@ -24,18 +24,8 @@ from boostopt.problem_certificates.atoms.elementwise import (
     RealPower,
     ShiftedLogarithm,
 )
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
-from boostopt.problem_certificates.atoms.perspectives import Perspective
-from boostopt.problem_certificates.atoms.smooth import (
-    GeometricMean,
-    LogSumExp,
-    PowerMean,
-    QuadraticForm,
-    QuadraticOverLinear,
-    RelativeEntropy,
-)
-from boostopt.problem_certificates.atoms.spectral import (
+from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.matrix_functions import (
     LargestEigenvalue,
     LogDeterminant,
     MatrixFraction,
@@ -43,6 +33,16 @@ from boostopt.problem_certificates.atoms.spectral import (
     SpectralNorm,
     TraceOfInverse,
 )
+from boostopt.problem_certificates.atoms.multivariate_smooth import (
+    GeometricMean,
+    LogSumExp,
+    PowerMean,
+    QuadraticForm,
+    QuadraticOverLinear,
+    RelativeEntropy,
+)
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
 
 Sampler = Callable[[np.random.Generator], Array]
 

@@ -14,7 +14,7 @@ import typechecker
 
 from boostopt import OptionError, ProblemError, boost, get_formulation
 from boostopt.authoring import BoostingSpec
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import GivenMargins

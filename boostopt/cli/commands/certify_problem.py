@@ -15,7 +15,7 @@ from rich.text import Text
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.files import file_suffix
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import (
+from boostopt._utils.user_modules import (
     is_place_in_file,
     load_object,
     load_user_module,
@@ -37,7 +37,7 @@ from boostopt.errors import (
 )
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
-from boostopt.problem_certificates.reading import has_usable_value
+from boostopt.problem_certificates.problem_reading import has_usable_value
 from boostopt.verification.linear_programs.linear_writer import fraction_text
 
 ProblemName = Annotated[
