@@ -38,9 +38,9 @@ from boostopt.problem_certificates.feasible_point import (
     Promotions,
     max_slack_point,
 )
-from boostopt.problem_certificates.lagrangian_minorant import WrongSign
-from boostopt.problem_certificates.lower_bound import lower_bound
-from boostopt.problem_certificates.multiplier_steps import float_point, float_pullback, proposed_choices
+from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
+from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.multiplier_steps import float_point, float_pullback, proposed_choices
 from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.problem_reading import ReadProblem, dual_vector, read_problem, with_unit_sum
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.multiplier_steps import float_point, group_arguments, node_tangents, pulled_back
+from boostopt.problem_certificates.minorants.multiplier_steps import (
+    float_point,
+    group_arguments,
+    node_tangents,
+    pulled_back,
+)
 from boostopt.problem_certificates.problem_reading import ReadProblem
 
 WIDTH = 1e-12

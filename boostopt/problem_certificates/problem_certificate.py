@@ -51,10 +51,10 @@ from boostopt.problem_certificates.implied_equations import (
     with_implied_equations,
     with_null_vectors,
 )
-from boostopt.problem_certificates.lagrangian_minorant import Choice, WrongSign
-from boostopt.problem_certificates.lower_bound import lower_bound
-from boostopt.problem_certificates.multiplier_program import program_choice
-from boostopt.problem_certificates.multiplier_steps import (
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
+from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.multiplier_program import program_choice
+from boostopt.problem_certificates.minorants.multiplier_steps import (
     FloatPoint,
     float_point,
     group_arguments,

@@ -32,8 +32,8 @@ from boostopt.problem_certificates.arithmetic.balls import midpoints, working_pr
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.matrix_functions import symmetric
 from boostopt.problem_certificates.domain_points import DomainPoint, domain_point
-from boostopt.problem_certificates.lagrangian_minorant import Choice
-from boostopt.problem_certificates.multiplier_steps import (
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
+from boostopt.problem_certificates.minorants.multiplier_steps import (
     float_pullback,
     proposed_choices,
     remaining_slopes,

@@ -18,7 +18,7 @@ from test_problem_reading import EXPRESSIONS, P
 
 from boostopt import certify_problem
 from boostopt._utils.array_types import Array
-from boostopt.problem_certificates import multiplier_steps, problem_reading
+from boostopt.problem_certificates import problem_reading
 from boostopt.problem_certificates.arithmetic.balls import (
     ball,
     balls,
@@ -29,6 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 )
 from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock, product
 from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
+from boostopt.problem_certificates.minorants import multiplier_steps
 from boostopt.problem_certificates.problem_reading import read_problem
 
 cp: Any = cvxpy

@@ -29,7 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 )
 from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.lagrangian_minorant import (
+from boostopt.problem_certificates.minorants.lagrangian_minorant import (
     AffineMinorant,
     Choice,
     Correction,

@@ -19,7 +19,7 @@ from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, Tangents
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.lagrangian_minorant import Choice
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
 
 MAX_SLOPES = 200_000
