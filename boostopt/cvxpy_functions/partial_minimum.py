@@ -40,8 +40,8 @@ from boostopt.problem_certificates.feasible_point import (
 )
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
 from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.minorants.multiplier_steps import float_point, float_pullback, proposed_choices
-from boostopt.problem_certificates.problem_certificate import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.problem_reading import ReadProblem, dual_vector, read_problem, with_unit_sum
 
 GOAL = 1e-13

@@ -16,7 +16,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError, reason_of
-from boostopt.problem_certificates.problem_certificate import check_kind, non_convex_part, relaxed_problem
+from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
 from boostopt.problem_certificates.problem_reading import check_variable, value_of
 
 DIGEST_SOLVER = "CLARABEL"

@@ -20,7 +20,7 @@ from boostopt.problem_certificates.pages.lagrangian_slopes import (
     sum_with_dots,
 )
 from boostopt.problem_certificates.pages.tex_formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
-from boostopt.problem_certificates.problem_certificate import check_form, non_convex_part
+from boostopt.problem_certificates.problem_kinds import check_form, non_convex_part
 
 MAX_SHOWN_ENTRIES = 4
 """Number of entries up to which the table of symbols has the numbers of data."""

@@ -27,7 +27,8 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
 from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import with_implied_equations
-from boostopt.problem_certificates.problem_certificate import ProblemAnswer, certified_lower_bound, scaled_gap
+from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
+from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
