@@ -38,11 +38,12 @@ from boostopt.problem_certificates.feasible_point import (
     Promotions,
     max_slack_point,
 )
+from boostopt.problem_certificates.leaf_values import dual_vector
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
 from boostopt.problem_certificates.minorants.lower_bound import lower_bound
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.minorants.multiplier_steps import float_point, float_pullback, proposed_choices
-from boostopt.problem_certificates.problem_reading import ReadProblem, dual_vector, read_problem, with_unit_sum
+from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem, with_unit_sum
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""

@@ -38,13 +38,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
 )
 from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
 from boostopt.problem_certificates.domain_points import domain_point
-from boostopt.problem_certificates.problem_reading import (
-    MatrixConstraint,
-    ReadProblem,
-    dual_matrix,
-    dual_vector,
-    value_of,
-)
+from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
+from boostopt.problem_certificates.problem_reading import MatrixConstraint, ReadProblem
 from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
 
 MIN_SLACK = 1e-7

@@ -44,6 +44,7 @@ from boostopt.problem_certificates.implied_equations import (
     with_implied_equations,
     with_null_vectors,
 )
+from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
 from boostopt.problem_certificates.minorants.further_solves import solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
@@ -54,13 +55,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     scaled_gap,
 )
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
-from boostopt.problem_certificates.problem_reading import (
-    ReadProblem,
-    has_usable_value,
-    read_problem,
-    read_variables,
-    value_of,
-)
+from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem, read_variables
 from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")

@@ -31,12 +31,6 @@ from boostopt.problem_certificates.arithmetic.affine_forms import (
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball
 from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.cone_inequalities import (
-    CONE_DUALS,
-    CONSTRAINT_REASONS,
-    long_power_cone_inequality,
-    power_cone_inequality,
-)
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import (
     FUNCTION_RULES,
@@ -46,6 +40,15 @@ from boostopt.problem_certificates.atoms.function_rules import (
     huber_threshold,
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
+from boostopt.problem_certificates.constraint_parts import constraint_parts, present_dual
+from boostopt.problem_certificates.leaf_values import (
+    bound_values,
+    constant_values,
+    dual_matrix,
+    dual_vector,
+    real_entries,
+    value_of,
+)
 
 MAX_BALLS = 4_000
 """Largest size of the data of a problem whose coefficients are balls. Those of larger ones are floats with errors."""
@@ -143,7 +146,7 @@ class ScalarConstraints:
     def with_present_duals(self) -> ScalarConstraints:
         """Return the constraints with the duals that their CVXPY constraints have now."""
         duals = [
-            dual_vector(_present_dual(source), expression.size)
+            dual_vector(present_dual(source), expression.size)
             for source, expression in zip(self.sources, self.expressions, strict=True)
         ]
         return replace(self, duals=np.concatenate([np.zeros(0), *duals]))
@@ -263,7 +266,7 @@ class ReadProblem:
             matrices=[
                 item
                 if isinstance(item.source, cp.Variable)
-                else replace(item, dual=dual_matrix(_present_dual(item.source), item.n))
+                else replace(item, dual=dual_matrix(present_dual(item.source), item.n))
                 for item in self.matrices
             ],
         )
@@ -284,7 +287,7 @@ class ReadProblem:
             value = value_of(variable.variable)
             if value is None:
                 return None
-            entries = _real_entries(value, variable.variable.size)
+            entries = real_entries(value, variable.variable.size)
             if entries is None:
                 return None
             is_free = variable.positions >= 0
@@ -357,7 +360,7 @@ class Reader:
             for side, bound in enumerate(attributes["bounds"]):
                 if bound is None:
                     continue
-                values = _bound_values(name, bound, tuple(variable.shape))
+                values = bound_values(name, bound, tuple(variable.shape))
                 low, high = (np.maximum(low, values), high) if side == 0 else (low, np.minimum(high, values))
         if ((positions < 0) & ((low > 0) | (high < 0))).any():
             raise _zero_entry_error(name)
@@ -411,7 +414,7 @@ class Reader:
             return self._form_class.of_unknowns(self.variables[expression.id].positions, tuple(expression.shape))
         name = type(expression).__name__
         if isinstance(expression, cp.Constant | cp.Parameter) and name in ("Constant", "Parameter"):
-            return self._form_class.of_constants(_constant_values(expression))
+            return self._form_class.of_constants(constant_values(expression))
         has_rule = name in AFFINE_RULES or name in FUNCTION_RULES or name in EXPANSIONS or name == "perspective"
         if not (has_rule and type(expression).__module__.startswith("cvxpy.")):
             raise ProblemError(
@@ -522,7 +525,7 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
     parts: dict[str, list[tuple[AffineForm, Any, Any, Any]]] = {"inequality": [], "equality": [], "matrix": []}
     for k, constraint in enumerate(problem.constraints):
         with _location_in_errors(f"constraint [{k}]"):
-            kind, expression, dual = _constraint_parts(constraint)
+            kind, expression, dual = constraint_parts(constraint)
             parts[kind].append((reader.form(expression), dual, constraint, expression))
     for variable, side in reader.semidefinite:
         expression = variable if side > 0 else -variable
@@ -635,76 +638,6 @@ def _location_in_errors(place: str) -> Generator[None]:
         raise ProblemError(f"{failure} This is in {place} of the problem.") from failure
 
 
-def has_usable_value(variable: Any) -> bool:
-    """Return whether a variable has a value of finite numbers of its shape."""
-    return _real_entries(value_of(variable), variable.size) is not None
-
-
-def value_of(variable: Any) -> Any:
-    """Return the value of a CVXPY variable as `save_value` takes it; None if it has none."""
-    if not variable.attributes.get("sparsity"):
-        return variable.value
-    sparse = variable.value_sparse  # CVXPY warns of the dense value
-    return None if sparse is None else sparse.toarray()
-
-
-def _constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
-    """Return what kind of constraint it is, the expression that is <= 0, = 0 or positive semidefinite, and its dual.
-
-    Raises
-    ------
-    ProblemError
-        The constraint is of a kind that no rule covers.
-    """
-    name = type(constraint).__name__ if type(constraint).__module__.startswith("cvxpy.") else ""
-    dual = _present_dual(constraint)
-    if name == "Inequality":
-        return "inequality", constraint.args[0] - constraint.args[1], dual
-    if name == "NonPos":
-        return "inequality", constraint.args[0], dual
-    if name == "NonNeg":
-        return "inequality", -constraint.args[0], dual
-    if name == "Equality":
-        return "equality", constraint.args[0] - constraint.args[1], dual
-    if name == "Zero":
-        return "equality", constraint.args[0], dual
-    if name == "PSD":
-        if len(constraint.args[0].shape) > 2:
-            raise ProblemError(
-                f"semidefinite constraints must be of one matrix; got shape {constraint.args[0].shape}. Write one "
-                "constraint for each matrix."
-            )
-        return "matrix", constraint.args[0], dual
-    if name == "SOC":
-        bound, X = constraint.args
-        norms = cp.norm(X, 2) if X.ndim <= 1 else cp.norm(X, 2, axis=constraint.axis)
-        norms = cp.reshape(norms, bound.shape, order="F") if norms.shape != bound.shape else norms
-        return "inequality", norms - bound, dual
-    if name == "ExpCone":
-        x, y, z = constraint.args
-        return "inequality", x + cp.rel_entr(y, z), dual
-    if name in ("PowCone3D", "PowCone3DApprox"):
-        return "inequality", power_cone_inequality(constraint), dual
-    if name == "PowConeND":
-        return "inequality", long_power_cone_inequality(constraint), dual
-    raise ProblemError(
-        "constraints must be inequalities, equalities, semidefinite, second-order, exponential or power cones; got "
-        f"{type(constraint).__name__}. {CONSTRAINT_REASONS.get(name, 'Write it with atoms, such as power or norm.')}"
-    )
-
-
-def _present_dual(constraint: Any) -> Any:
-    """Return the dual that a constraint has now, as the multiplier of what `_constraint_parts` returns.
-
-    A cone is one inequality, whose multiplier is one of the duals of the cone, or its size.
-    """
-    name = type(constraint).__name__
-    if name not in CONE_DUALS:
-        return getattr(constraint, "dual_value", None)
-    dual = constraint.dual_variables[CONE_DUALS[name]].value
-    return dual if dual is None or name == "SOC" else np.abs(dual)
-
-
 def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, Any, Any]]) -> ScalarConstraints:
     """Return constraints as one block of rows, with the duals of the solver."""
     rows = reader.block(concatenated([form for form, _, _, _ in parts]))
@@ -713,80 +646,6 @@ def _scalar_constraints(reader: Reader, parts: Sequence[tuple[AffineForm, Any, A
     return ScalarConstraints(
         rows, flat, [source for _, _, source, _ in parts], [expression for _, _, _, expression in parts]
     )
-
-
-def dual_vector(dual: Any, size: int) -> Float[Array, " m"]:
-    """Return a dual of the solver, 0 if there is none of this size with finite entries."""
-    values = _real_entries(dual, size)
-    return np.zeros(size) if values is None else values
-
-
-def dual_matrix(dual: Any, n: int) -> Float[Array, "n n"] | None:
-    """Return the symmetric part of a dual of the solver; None if there is none of this size with finite entries."""
-    values = _real_entries(dual, n * n)
-    return None if values is None else (values.reshape(n, n) + values.reshape(n, n).T) / 2
-
-
-def _real_entries(value: Any, size: int) -> Float[Array, " k"] | None:
-    """Return a value of the caller as so many finite floats in C order; None if it is no such array."""
-    try:
-        values = np.asarray(_dense(value))
-        if values.size != size or not np.isrealobj(values):
-            return None
-        result = values.astype(float).ravel()
-    except (TypeError, ValueError):  # values and duals are proposals: what is none counts as missing
-        return None
-    return result if np.isfinite(result).all() else None
-
-
-def _constant_values(expression: Any) -> Any:
-    """Return the value of a constant or a parameter as a dense array or a sparse one.
-
-    Raises
-    ------
-    ProblemError
-        A parameter has no value, or a value is complex or not finite.
-    """
-    value = expression.value
-    if value is None:
-        raise ProblemError(
-            f"parameters must have values; got {expression.name()} without one. Set {expression.name()}.value."
-        )
-    is_sparse = scipy.sparse.issparse(value)
-    values: Any = scipy.sparse.csr_array(value) if is_sparse else np.asarray(value)
-    if not np.isrealobj(values):
-        raise ProblemError("constants must be real; got complex numbers. Write real and imaginary parts apart.")
-    values = values.astype(float, copy=False).reshape(expression.shape)
-    entries: Any = values.data if is_sparse else values
-    if not np.isfinite(entries).all():
-        raise ProblemError(
-            f"constants must be finite; got {short_repr(float(entries[~np.isfinite(entries)][0]))} in the data. "
-            "Correct the data, and leave out constraints without an effect."
-        )
-    return values
-
-
-def _bound_values(name: str, bound: Any, shape: tuple[int, ...]) -> Float[Array, " k"]:
-    """Return a bound of each entry of a variable of a shape.
-
-    Raises
-    ------
-    ProblemError
-        The bound is an expression of parameters without a value, or it is no array of real numbers of this shape.
-    """
-    value = getattr(bound, "value", bound)
-    if value is None:
-        raise ProblemError(f"bounds must have values; got None or a parameter without one at {name}. Set its value.")
-    try:
-        values = np.broadcast_to(np.asarray(_dense(value), dtype=float), shape).ravel()
-    except (TypeError, ValueError):
-        raise ProblemError(
-            f"bounds must be real numbers of shape {shape} or one number; got {short_repr(value)} at {name}. Correct "
-            "the bound."
-        ) from None
-    if np.isnan(values).any():
-        raise ProblemError(f"bounds must be numbers; got nan at {name}. Correct the bound.")
-    return values
 
 
 def _zero_entry_error(name: str) -> ProblemError:
@@ -811,7 +670,7 @@ def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
         name = entry.variable.name()
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise ProblemError(f"bounds must be pairs; got {short_repr(pair)} for {name}. Pass {{x: (low, high)}}.")
-        low, high = (_bound_values(name, side, tuple(entry.variable.shape)) for side in pair)
+        low, high = (bound_values(name, side, tuple(entry.variable.shape)) for side in pair)
         for j, first, second in zip(entry.positions.tolist(), low.tolist(), high.tolist(), strict=True):
             if first > second:
                 raise ProblemError(
@@ -821,8 +680,3 @@ def _apply_bounds(reader: Reader, bounds: Mapping[Any, Any] | None) -> None:
                 reader.lower[j], reader.upper[j] = max(reader.lower[j], first), min(reader.upper[j], second)
             elif first > 0 or second < 0:
                 raise _zero_entry_error(name)
-
-
-def _dense(value: Any) -> Any:
-    """Return a value as a dense array."""
-    return value.toarray() if scipy.sparse.issparse(value) else value

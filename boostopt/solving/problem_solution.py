@@ -19,13 +19,9 @@ from boostopt.backends.isolation.pickling import NotPicklable
 from boostopt.backends.problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
+from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import (
-    DEFAULT_TOLERANCE,
-    PRIMAL,
-    STATIONARITY,
-    measure_conditions,
-)
+from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE
 from boostopt.programs.user_cvxpy_problem import ConvexProblem, load_answer
 from boostopt.solving.solution import PHASES, Verdict, total_iterations, verdict_of
 from boostopt.solving.solve_request import raise_if_options_rejected

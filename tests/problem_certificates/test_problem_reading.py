@@ -27,7 +27,8 @@ from boostopt.problem_certificates.arithmetic.balls import balls, midpoints, wor
 from boostopt.problem_certificates.atoms.cone_inequalities import CONSTRAINT_REASONS
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS
-from boostopt.problem_certificates.problem_reading import read_problem, value_of
+from boostopt.problem_certificates.leaf_values import value_of
+from boostopt.problem_certificates.problem_reading import read_problem
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(3, 4))
@@ -497,7 +498,7 @@ def test_present_duals_are_those_of_a_new_reading_without_building_expressions(m
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("expected no new expression")
 
-    monkeypatch.setattr("boostopt.problem_certificates.problem_reading._constraint_parts", refuse)
+    monkeypatch.setattr("boostopt.problem_certificates.problem_reading.constraint_parts", refuse)
     present = without_duals.with_present_duals()
     assert expected.inequalities.duals.any() and (present.inequalities.duals == expected.inequalities.duals).all()
     assert (present.equalities.duals == expected.equalities.duals).all()

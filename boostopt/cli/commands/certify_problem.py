@@ -35,9 +35,10 @@ from boostopt.errors import (
     reason_on_one_line,
     short_repr,
 )
+from boostopt.problem_certificates.condition_measurement import measure_conditions
+from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, measure_conditions
-from boostopt.problem_certificates.problem_reading import has_usable_value
+from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation
 from boostopt.verification.linear_programs.linear_writer import fraction_text
 
 ProblemName = Annotated[
