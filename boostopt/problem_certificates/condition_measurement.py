@@ -18,7 +18,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
-from boostopt.problem_certificates.atoms.matrix_functions import symmetric
+from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
 from boostopt.problem_certificates.domain_points import DomainPoint, domain_point
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice

@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
-from boostopt.problem_certificates.atoms.matrix_functions import symmetric
+from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
 from boostopt.problem_certificates.domain_points import domain_point
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.multiplier_steps import node_tangents, pushed_forward

@@ -27,7 +27,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.atoms.base import TINY, Bounds, MinorantFamily, Tangents, intersection
 from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
 from boostopt.problem_certificates.atoms.largest_entries import SumOfLargest
-from boostopt.problem_certificates.atoms.matrix_functions import (
+from boostopt.problem_certificates.atoms.norms import MIN_SIZE
+from boostopt.problem_certificates.atoms.symmetric_matrices import (
     HALF,
     SquareMatrixFunction,
     bounded_diagonal,
@@ -37,7 +38,6 @@ from boostopt.problem_certificates.atoms.matrix_functions import (
     symmetric_basis,
     symmetric_directions,
 )
-from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 
 MAX_LOGARITHM = 1e4
 """Maximum norm of the logarithms that are tangents of the entropy."""

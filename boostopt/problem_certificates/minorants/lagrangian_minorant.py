@@ -22,7 +22,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     balls,
 )
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, MinorantFamily, Tangents
-from boostopt.problem_certificates.atoms.matrix_functions import gram_matrix
+from boostopt.problem_certificates.atoms.symmetric_matrices import gram_matrix
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.problem_reading import ReadProblem
 

@@ -29,7 +29,7 @@ from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import balls, midpoints
 from boostopt.problem_certificates.atoms.base import Tangents
-from boostopt.problem_certificates.atoms.matrix_functions import factor_step, symmetric
+from boostopt.problem_certificates.atoms.symmetric_matrices import factor_step, symmetric
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.problem_reading import MAX_VALUE, AtomNode, MatrixConstraint, ReadProblem
 
