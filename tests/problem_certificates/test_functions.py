@@ -25,14 +25,8 @@ from boostopt.problem_certificates.atoms.elementwise import (
     ShiftedLogarithm,
 )
 from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.matrix_functions import (
-    LargestEigenvalue,
-    LogDeterminant,
-    MatrixFraction,
-    NuclearNorm,
-    SpectralNorm,
-    TraceOfInverse,
-)
+from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
+from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
 from boostopt.problem_certificates.atoms.multivariate_smooth import (
     GeometricMean,
     LogSumExp,
