@@ -15,7 +15,8 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.atoms.cone_inequalities import CONSTRAINT_REASONS
 from boostopt.problem_certificates.pages.atom_formulas import axis_index, comma_list
 from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter
-from boostopt.problem_certificates.pages.lagrangian_slopes import Weight, WeightedTerm
+from boostopt.problem_certificates.pages.lagrangian_slopes import WeightedTerm
+from boostopt.problem_certificates.pages.slope_rules import Weight
 from boostopt.problem_certificates.pages.tex_formulas import (
     ONES,
     PRODUCT,
