@@ -96,8 +96,8 @@ class BoostingSpec:
 
     A formulation states `boosting = BoostingSpec(...)` with the fields that differ from the defaults. The functions of
     parameters get the record of the formulation. The constructor has a keyword for each field: the rules are
-    independent, and the formulations of boostopt state at most four of them, so records of several rules would only
-    nest what they write.
+    independent, and no module of `formulations/` states more than four of them, so that records of several rules would
+    only nest what it writes.
 
     Attributes
     ----------
