@@ -64,7 +64,7 @@ from .problem_certificates.problem_explanation import explain_problem as explain
 from .programs.formulation import Formulation as Formulation
 from .programs.formulation_catalogue import get_formulation as get_formulation
 from .programs.formulation_catalogue import list_formulations as list_formulations
-from .programs.loss_penalty import combine as combine
+from .programs.loss_penalty_formulation import combine as combine
 from .programs.program import Program as Program
 from .rows.margin_matrix import MarginMatrix as MarginMatrix
 from .solving.exact_solution import ExactSolution as ExactSolution

@@ -14,7 +14,7 @@ from typing import Any
 from boostopt._utils.user_modules import is_python_file_path, load_user_module
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import SEPARATOR, parse_combination
+from boostopt.programs.loss_penalty_formulation import SEPARATOR, parse_combination
 
 BUILTIN_PACKAGE = "boostopt.formulations"
 ENTRY_POINT_GROUP = "boostopt.formulations"

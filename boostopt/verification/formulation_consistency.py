@@ -20,7 +20,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
-from boostopt.programs.loss_penalty import is_combination_name
+from boostopt.programs.loss_penalty_formulation import is_combination_name
 from boostopt.programs.parameters import check_value, check_values
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json

@@ -47,7 +47,7 @@ from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.oracles import BinnedStumps, DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
 from boostopt.programs.formulation_catalogue import get_formulation
-from boostopt.programs.loss_penalty import combine
+from boostopt.programs.loss_penalty_formulation import combine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::boostopt.MarginWarning"),
