@@ -52,9 +52,9 @@ def test_strings_are_converted_and_equal_their_members() -> None:
     ],
 )
 def test_a_wrong_field_is_refused(field: str, value: Any, message: str) -> None:
-    wrong: Any = {field: value}
+    options: Any = {field: value}
     with typechecker.unchecked(), pytest.raises(OptionError, match=message):
-        BoostingSpec(**wrong)
+        BoostingSpec(**options)
 
 
 def test_a_spec_is_frozen_and_its_defaults_promise_nothing() -> None:
@@ -70,8 +70,8 @@ def test_no_formulation_states_more_than_four_rules() -> None:
     default = BoostingSpec()
     for name in list_formulations():
         spec = get_formulation(name).boosting
-        stated = [field.name for field in fields(spec) if getattr(spec, field.name) != getattr(default, field.name)]
-        assert len(stated) <= 4, f"{name} states {stated}: are these rules independent?"
+        rules = [field.name for field in fields(spec) if getattr(spec, field.name) != getattr(default, field.name)]
+        assert len(rules) <= 4, f"{name} states {rules}: are these rules independent?"
 
 
 @pytest.mark.parametrize(
