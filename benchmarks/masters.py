@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from support.problems import noisy_stumps
 
 from boostopt import Program, Solution, get_backend, get_formulation, solve
-from boostopt.backends.cvxpy.backend import CvxpyBackend
+from boostopt.backends.cvxpy.cvxpy_backend import CvxpyBackend
 from boostopt.backends.cvxpy.solver_specs import FORMS
 from boostopt.rows.margin_matrix import MarginMatrix
 

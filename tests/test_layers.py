@@ -217,7 +217,7 @@ def test_a_checkout_without_links_has_its_formulations(tmp_path: Path) -> None:
 
 def test_a_public_function_comes_before_a_submodule_of_its_name() -> None:
     code = (
-        "import boostopt.pictures.bounds, boostopt.exporting.export, boostopt.verification.verify\n"
+        "import boostopt.pictures.soft_margin_bounds, boostopt.exporting.export, boostopt.verification.verify\n"
         "from boostopt import exporting, pictures, verification\n"
         "assert callable(pictures.bounds) and callable(exporting.export) and callable(verification.verify)"
     )

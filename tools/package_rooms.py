@@ -19,10 +19,10 @@ FLOORS = (
     {"errors"},
     {"_utils", "typesetting"},
     {"rows", "functions", "conic_programs"},
-    {"certificates", "oracles", "problem_certificates"},
-    {"data", "descriptions"},
+    {"boosting_certificates", "oracles", "problem_certificates"},
+    {"data", "cvxpy_functions"},
     {"programs"},
-    {"backends", "objectives", "instances"},
+    {"backends", "instances"},
     {"solving", "authoring"},
     {"boosting", "checks", "comparison"},
     {"estimators", "verification", "exporting"},
@@ -36,7 +36,7 @@ FLOORS = (
 
 UPWARD_IMPORTS = {
     "programs/program.py": "solving",
-    "certificates/certificate.py": "verification",
+    "boosting_certificates/certificate.py": "verification",
     "solving/solution.py": "verification",
     "solving/exact_solution.py": "verification",
     "boosting/run/run.py": "verification",

@@ -38,7 +38,7 @@ from benchmarks.evidence.soft_margins_toy import (
     toy,
 )
 from boostopt._utils.array_types import Array, Float
-from boostopt.oracles.rbf.fitting import fit_rbf
+from boostopt.oracles.rbf.network_fitting import fit_rbf
 from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis
 from boostopt.pictures import decision_regions, margin_distributions
 

@@ -28,7 +28,7 @@ from benchmarks.ida_methods import Options, count, left_open, oracle_of
 from benchmarks.ida_printed import allowed
 from boostopt import boost
 from boostopt.boosting.run.run import Run
-from boostopt.oracles.rbf.fitting import fit_rbf
+from boostopt.oracles.rbf.network_fitting import fit_rbf
 
 FOLDER = SHARED / "data" / "ida"
 SETS: Mapping[str, tuple[str, str, int]] = {

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
-from boostopt._utils.user_files import is_python_file_path, load_single_class
+from boostopt._utils.user_modules import is_python_file_path, load_single_class
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, reason_of, short_repr, unknown_name
 
@@ -24,8 +24,8 @@ ISOLATED_PREFIX = "isolated:"
 
 BACKEND_MODULES = {
     "augmented_lagrangian": ("boostopt.backends.classical.augmented_lagrangian", "open_augmented_lagrangian"),
-    "cvxpy": ("boostopt.backends.cvxpy.backend", "open_solver"),
-    "highs": ("boostopt.backends.highs.backend", "open_highs"),
+    "cvxpy": ("boostopt.backends.cvxpy.cvxpy_backend", "open_solver"),
+    "highs": ("boostopt.backends.highs.highs_backend", "open_highs"),
     "sqp": ("boostopt.backends.classical.sqp", "open_sqp"),
 }
 """The module that knows the rest of a name and its function that opens the name, by the part of the name before ":".
@@ -84,7 +84,7 @@ def get_backend(backend: object) -> Backend:
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
     if backend.startswith(ISOLATED_PREFIX):
-        from boostopt.backends.isolation.isolated import isolate_backend
+        from boostopt.backends.isolation.isolated_backend import isolate_backend
 
         return isolate_backend(get_backend(backend.removeprefix(ISOLATED_PREFIX)))
     family = backend.partition(":")[0]

@@ -15,8 +15,8 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays, immutable_value
 from boostopt._utils.validation import check_optional, check_real_array, check_string, read_fields
-from boostopt.backends.profiles import Profile
-from boostopt.certificates.certificate import Certificate
+from boostopt.backends.accuracy_profiles import Profile
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.programs.program import Program
 

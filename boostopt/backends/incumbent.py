@@ -8,7 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.backends.base import Task
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 
 GOAL_REDUCTION = 0.1
 """Factor of the goal of a second attempt, if the first attempt has reached the target gap."""

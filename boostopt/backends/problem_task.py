@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Capability
-from boostopt.backends.profiles import Profile
-from boostopt.programs.convex_problem import ConvexProblem
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
 
 STATED_FORM = "as stated"
 """The form of all attempts at a problem of the user."""

@@ -23,13 +23,13 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt.backends.base import Deadline
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import CheckedAnswer, ColumnPool
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem
 from boostopt.boosting.run.interrupts import Interrupts
-from boostopt.boosting.run.recorder import RunRecorder
+from boostopt.boosting.run.round_recorder import RunRecorder
 from boostopt.boosting.run.run_data import RunData
-from boostopt.boosting.run.state import OracleBounds, State
+from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stopping_rules import Rule, RuleContext, caveat_clause, eta_too_small
 from boostopt.boosting.updates.base import Update, UpdateContext

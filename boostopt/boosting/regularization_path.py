@@ -14,17 +14,17 @@ from boostopt._utils.data_frames import data_frame
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
-from boostopt.boosting.api import BOOST_KEYWORDS, boost, select_examples
-from boostopt.boosting.options import check_keywords, read_options
-from boostopt.boosting.problem import Problem, rows_left_out
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.boost_function import BOOST_KEYWORDS, boost, select_examples
+from boostopt.boosting.boost_options import check_keywords, read_options
+from boostopt.boosting.boosting_problem import Problem, rows_left_out
+from boostopt.boosting.name_resolution import resolve_formulation
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, format_names
-from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis, HypothesisClass, check_oracle, require_oracle
 from boostopt.programs.formulation import Formulation
 

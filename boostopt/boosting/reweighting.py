@@ -18,13 +18,13 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.validation import check_instance
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import require_not_none
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.programs.boosting_spec import BoostingSpec

@@ -18,7 +18,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Int
 from boostopt._utils.validation import check_number
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 
 MIN_IDLE_FRACTION = 0.25
 """The fraction of idle hypotheses from which they leave the program; a removal makes the next warm start worse."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.validation import check_number, check_positive
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.state import State
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import OptionError
 

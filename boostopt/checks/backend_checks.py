@@ -23,7 +23,7 @@ from boostopt.checks.references.measurements import (
     run_check,
 )
 from boostopt.checks.references.random_instances import draw_instances
-from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
 from boostopt.programs.program import Program
 
 DEFAULT_TOL = 1e-6

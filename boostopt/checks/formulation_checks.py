@@ -11,10 +11,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_seed
-from boostopt.checks import problem_checks
+from boostopt.checks import printed_problem_checks
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
-from boostopt.checks.problem_checks import FormulationProbe
+from boostopt.checks.printed_problem_checks import FormulationProbe
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
     ComponentError,
@@ -31,8 +31,8 @@ from boostopt.checks.references.random_instances import bind_formulation, draw_i
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 from boostopt.errors import ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.parameters import check_value
 
 N_INSTANCES = 3
@@ -153,7 +153,7 @@ def _compare_conjugates(
     if not F.has_closed_form_conjugate:
         # An upper bound may be loose in different places, so the suprema themselves are compared.
         values = [RegularizerProbe(f, 0, 0).supremum.value(x) for f, x in ((F, z), (other_function, others_z))]
-        yield from problem_checks.compare_optima(
+        yield from printed_problem_checks.compare_optima(
             f"{demand}; F* of the examples and of the others", values[0], values[1]
         )
         return
@@ -167,16 +167,16 @@ def _compare_conjugates(
 
 
 FORMULATION_CHECKS: dict[str, Callable[[FormulationProbe], Findings]] = {
-    "labels": problem_checks.check_labels,
-    "senses": problem_checks.check_senses,
-    "strong-duality": problem_checks.check_strong_duality,
-    "literal-primal": problem_checks.check_stated_primal,
-    "literal-dual": problem_checks.check_stated_dual,
-    "certificate": problem_checks.check_certificate,
-    "printed-dual-at-w": problem_checks.check_dual_at_w,
-    "closed-dual-at-w": problem_checks.check_closed_form_dual,
-    "multiplier-w": problem_checks.check_multiplier_w,
-    "multiplier-d": problem_checks.check_multiplier_d,
+    "labels": printed_problem_checks.check_labels,
+    "senses": printed_problem_checks.check_senses,
+    "strong-duality": printed_problem_checks.check_strong_duality,
+    "literal-primal": printed_problem_checks.check_stated_primal,
+    "literal-dual": printed_problem_checks.check_stated_dual,
+    "certificate": printed_problem_checks.check_certificate,
+    "printed-dual-at-w": printed_problem_checks.check_dual_at_w,
+    "closed-dual-at-w": printed_problem_checks.check_closed_form_dual,
+    "multiplier-w": printed_problem_checks.check_multiplier_w,
+    "multiplier-d": printed_problem_checks.check_multiplier_d,
     "copies": check_copies,
     "permutation": check_permutation,
 }

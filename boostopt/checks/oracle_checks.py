@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
-from boostopt._utils.user_files import is_python_file_path, load_single_class
+from boostopt._utils.user_modules import is_python_file_path, load_single_class
 from boostopt._utils.validation import check_seed
 from boostopt.checks.check_report import CheckReport
 from boostopt.checks.references.measurements import (

@@ -19,7 +19,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from boostopt._utils.formatting import escape_unprintable
-from boostopt._utils.user_files import locate_exception_in_user_file
+from boostopt._utils.user_modules import locate_exception_in_user_file
 from boostopt.cli.option_names import with_option_names
 from boostopt.errors import BoostoptError, format_names, reason_of
 

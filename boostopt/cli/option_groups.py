@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import DEFAULT_EPSILON, Problem, round_parameters
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import DEFAULT_EPSILON, Problem, round_parameters
 from boostopt.cli.application import print_error, warn_about_unread_arrays
 from boostopt.cli.cluster_data import ClusterTable
 from boostopt.cli.option_parsing import (

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from boostopt.backends.profiles import PROFILES
-from boostopt.boosting.registry import BOOSTERS_BY_NAME
+from boostopt.backends.accuracy_profiles import PROFILES
+from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.cli.option_types import DEFAULT_TOL, parse_tolerance
 from boostopt.comparison.benchmark import GAPS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
-from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
 from boostopt.programs.parameters import COUNT, min_fraction_for_count, scaling_advice
 
 FLAG_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES
 
 DEFAULT_COLUMNS = 100
 DEFAULT_HYPOTHESES = "boosted"

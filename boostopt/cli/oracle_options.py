@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.user_files import is_python_file_path
+from boostopt._utils.user_modules import is_python_file_path
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, reason_of, require_not_none, unknown_name
 from boostopt.oracles import GivenMargins, Oracle

@@ -16,8 +16,8 @@ from boostopt.cli.option_parsing import get_formulation_option, split_names
 from boostopt.data.datasets import Dataset, has_columns, has_indices
 from boostopt.data.labelled_tables import DEFAULT_LABEL
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
-from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 

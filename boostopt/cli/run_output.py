@@ -15,14 +15,14 @@ from rich.text import Text
 from boostopt._utils.files import is_same_file, resolve_target, write_atomically
 from boostopt._utils.formatting import format_parameters
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.boosting.stopping_rules import rule_of
 from boostopt.errors import OptionError
-from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.hypothesis_descriptions import in_words
-from boostopt.programs.identity import certificate_fields
+from boostopt.programs.program_identity import certificate_fields
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 
 CERTIFIED_GAP_TOLERANCE = 1e-9

@@ -1,6 +1,6 @@
 """Comparisons and benchmarks of backends: certified intervals, seconds to each certified gap, reasons of failures."""
 
-from boostopt.backends.function_solvers import ConeSolver, FunctionSolver
+from boostopt.backends.user_function_solvers import ConeSolver, FunctionSolver
 from boostopt.comparison.benchmark import GAPS, benchmark
 from boostopt.comparison.benchmark_options import BenchmarkOptions
 from boostopt.comparison.benchmark_result import Benchmark

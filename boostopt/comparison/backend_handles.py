@@ -11,27 +11,27 @@ import numpy as np
 
 from boostopt._utils.blas_threads import thread_limit
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.user_files import is_place_in_file, load_object
+from boostopt._utils.user_modules import is_place_in_file, load_object
 from boostopt._utils.validation import check_list
 from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profile
 from boostopt.backends.base import Backend
-from boostopt.backends.cvxpy.backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
-from boostopt.backends.function_solvers import FunctionSolver
-from boostopt.backends.isolation.guarded import GuardedBackend
-from boostopt.backends.isolation.isolated import IsolatedBackend, isolate_backend
+from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
+from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.isolation.isolated_backend import IsolatedBackend, isolate_backend
 from boostopt.backends.problem_task import ProblemSolver, ProblemTask
-from boostopt.backends.profiles import CERTIFIED_MODE, PROFILES, Profile
+from boostopt.backends.user_function_solvers import FunctionSolver
 from boostopt.comparison.benchmark_options import CompareOptions
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord, record_of_solution
 from boostopt.errors import OptionError, SolverNotFound, short_repr, unknown_name
-from boostopt.programs.catalogue import get_formulation, soft_margin_formulation_name
-from boostopt.programs.convex_problem import ConvexProblem
+from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
 from boostopt.solving.problem_solution import ProblemSolution, solve_problem
-from boostopt.solving.request import DEFAULT_TOL, check_solver_options, rejected_options_error
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import needs_own_process, solve
+from boostopt.solving.solve_request import DEFAULT_TOL, check_solver_options, rejected_options_error
 
 DEFAULT_FORM = "ladder"
 """The name, among the forms, of the backend itself, which is not pinned to a form."""

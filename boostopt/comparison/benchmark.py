@@ -14,9 +14,9 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.json_values import plain
 from boostopt._utils.validation import check_integer, check_list, check_numbers, invalid_value_error
+from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Backend
-from boostopt.backends.isolation.worker_process import close_idle_processes, idle_process_id
-from boostopt.backends.profiles import Profile
+from boostopt.backends.isolation.worker_pool import close_idle_processes, idle_process_id
 from boostopt.comparison.backend_handles import ProblemSolvers, SolverHandle, as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import (
     WARM_UP_MODES,
@@ -32,11 +32,11 @@ from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings
 from boostopt.errors import OptionError
-from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.identity import describe_program, program_digest, program_facts
 from boostopt.programs.program import Program
-from boostopt.solving.request import resolve_profile, resolve_tolerance
+from boostopt.programs.program_identity import describe_program, program_digest, program_facts
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
+from boostopt.solving.solve_request import resolve_profile, resolve_tolerance
 
 GAPS = (1e-3, 1e-6, 1e-9)
 """Default scaled gaps: rough, usual, and close to the accuracy of float64."""

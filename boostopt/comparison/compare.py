@@ -12,7 +12,7 @@ from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_seconds
 from boostopt.backends.base import Backend
-from boostopt.backends.isolation.worker_process import close_idle_processes
+from boostopt.backends.isolation.worker_pool import close_idle_processes
 from boostopt.comparison.backend_handles import ProblemSolvers, as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import CompareKeywords, ProblemCompareKeywords, compare_options
 from boostopt.comparison.provenance import Provenance
@@ -28,10 +28,10 @@ from boostopt.comparison.rendering.progress_output import comparison_progress, p
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
 from boostopt.errors import ProblemError
-from boostopt.programs.convex_problem import ConvexProblem
-from boostopt.programs.identity import describe_program, program_facts
 from boostopt.programs.program import Program
-from boostopt.solving.request import DEFAULT_TOL, resolve_profile, resolve_tolerance
+from boostopt.programs.program_identity import describe_program, program_facts
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
+from boostopt.solving.solve_request import DEFAULT_TOL, resolve_profile, resolve_tolerance
 
 
 @dataclass(frozen=True)

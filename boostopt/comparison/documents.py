@@ -17,11 +17,11 @@ from typing import Any
 
 from boostopt._utils import json_values
 from boostopt._utils.validation import check_path
-from boostopt.backends.profiles import is_named_profile
+from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, comparison_settings
-from boostopt.comparison.json_schema import parse_fraction, parse_fractions
 from boostopt.comparison.provenance import ORIGIN, Provenance
+from boostopt.comparison.result_parsers import parse_fraction, parse_fractions
 from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
 from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals

@@ -10,7 +10,7 @@ from boostopt._utils.environment import source_version
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import Text, TextsByName
 from boostopt._utils.validation import check_instance
-from boostopt.comparison.json_schema import parse_skipped_pairs
+from boostopt.comparison.result_parsers import parse_skipped_pairs
 
 RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
 """Packages whose versions are recorded; every run records the version of its solver."""

@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from boostopt._utils.files import resolve_target, write_atomically
 from boostopt._utils.json_values import plain
-from boostopt.backends.profiles import CERTIFIED_MODE
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE
 from boostopt.comparison.solve_record import FINISHED_RESULTS, SolveRecord, parse_record
 from boostopt.errors import DataError, reason_of, require_not_none
 

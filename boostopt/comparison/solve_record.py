@@ -14,12 +14,12 @@ from boostopt._utils.array_types import Array
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import NULL_MEANS_DEFAULT, Count, Flag, Named, Number, Text, Texts, plain
 from boostopt._utils.validation import check_positive
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE
 from boostopt.backends.base import Attempt
-from boostopt.backends.isolation.isolated import ISOLATED_PREFIX, ProcessEnd
-from boostopt.backends.isolation.worker import PEAK_MEMORY
-from boostopt.backends.profiles import CERTIFIED_MODE
-from boostopt.comparison import json_schema as fields
-from boostopt.comparison.json_schema import Seconds, SecondsByPhase
+from boostopt.backends.isolation.isolated_backend import ISOLATED_PREFIX, ProcessEnd
+from boostopt.backends.isolation.worker_main_loop import PEAK_MEMORY
+from boostopt.comparison import result_parsers as fields
+from boostopt.comparison.result_parsers import Seconds, SecondsByPhase
 from boostopt.solving.problem_solution import AnswerCertificate, ProblemSolution
 from boostopt.solving.solution import Outcome, Solution
 

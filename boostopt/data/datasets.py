@@ -28,8 +28,8 @@ from boostopt.data.source_contents import (
     validate_weights,
 )
 from boostopt.errors import DataError, OptionError, did_you_mean
-from boostopt.oracles.stumps.boosted import boosted_stump_matrix
-from boostopt.oracles.stumps.random_matrix import stump_matrix
+from boostopt.oracles.stumps.boosted_stumps import boosted_stump_matrix
+from boostopt.oracles.stumps.random_stump_matrix import stump_matrix
 
 SKLEARN_DATASETS = ("breast_cancer", "digits", "iris", "wine")
 """The classification data sets of scikit-learn; sets with more than two classes need `positive`."""

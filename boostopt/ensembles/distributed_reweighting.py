@@ -11,23 +11,23 @@ from typing import Any, NoReturn
 import numpy as np
 
 from boostopt._utils.array_types import Array, HypothesisVector
+from boostopt.boosting.boost_options import BoostOptions, BoostRequest
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.histogram_newton.selection import MIN_EPSILON, histogram_inputs
-from boostopt.boosting.histogram_newton.solver import integer_weights
-from boostopt.boosting.options import BoostOptions, BoostRequest
+from boostopt.boosting.histogram_newton.method_selection import MIN_EPSILON, histogram_inputs
+from boostopt.boosting.histogram_newton.newton_solver import integer_weights
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.ensembles.members import Members, labels_to_signs
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_about_member_weights
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.base import aggregates_only_error
-from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder
+from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder
 from boostopt.oracles.distributed.sign_columns import sign_rows
 from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.matrix_oracle import MatrixColumn
-from boostopt.oracles.stumps.binning import LabelCounts, count_labels
+from boostopt.oracles.stumps.threshold_sketches import LabelCounts, count_labels
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE

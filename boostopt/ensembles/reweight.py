@@ -19,11 +19,12 @@ from boostopt._utils.validation import (
     check_tolerance,
 )
 from boostopt.backends.base import Backend
-from boostopt.boosting.options import check_keywords
-from boostopt.boosting.problem import rows_left_out
-from boostopt.boosting.registry import booster_hint
+from boostopt.boosting.boost_options import check_keywords
+from boostopt.boosting.boosting_problem import rows_left_out
+from boostopt.boosting.name_resolution import booster_hint
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective, value_in_words
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweight_distributed
 from boostopt.ensembles.member_extraction import members_of
 from boostopt.ensembles.members import Members
@@ -32,16 +33,15 @@ from boostopt.ensembles.thinning import certified_soft_margin, drop_small_weight
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.margin_warnings import MarginSummary, warn_about_member_weights
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.standard_losses import Hinge
-from boostopt.objectives.soft_margin import SoftMarginObjective, value_in_words
+from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
-from boostopt.oracles.learners.fitted import VALUE_METHODS
-from boostopt.programs.catalogue import get_formulation
+from boostopt.oracles.learners.fitted_classifiers import VALUE_METHODS
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution

@@ -14,8 +14,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int, Int8, is_dask_collection
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_choice, check_integer, check_optional
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN, SoftMarginObjective
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
 from boostopt.ensembles.thinning import SubsetSearch
 from boostopt.errors import OptionError
@@ -23,8 +25,6 @@ from boostopt.estimators.binary_model import BinaryModel, describe_weights
 from boostopt.estimators.margin_boost import MarginBoostClassifier
 from boostopt.estimators.model_files import save
 from boostopt.estimators.training.margin_warnings import MarginSummary
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import SOFT_MARGIN, SoftMarginObjective
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
-from boostopt.objectives.soft_margin import SoftMarginObjective
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import solve

@@ -10,11 +10,11 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
-from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.distributed.detached import raise_rows_missing
+from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt.boosting.problem import rows_left_out
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.boosting_problem import rows_left_out
+from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_metadata import feature_metadata
+from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
@@ -34,8 +34,8 @@ from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.oracles import Oracle
-from boostopt.oracles.features import checked_features
-from boostopt.programs.catalogue import default_formulation_name
+from boostopt.oracles.prediction_features import checked_features
+from boostopt.programs.formulation_catalogue import default_formulation_name
 
 FORMULATION = default_formulation_name()
 

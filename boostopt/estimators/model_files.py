@@ -35,15 +35,15 @@ from boostopt._utils.json_values import (
     parse_object,
     parse_text,
 )
-from boostopt._utils.user_files import is_python_file_path
+from boostopt._utils.user_modules import is_python_file_path
 from boostopt._utils.validation import check_path
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.boosting.run.run_file import DECODING_ERRORS, META, ArrayExtractor, insert_arrays
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
 from boostopt.estimators.binary_model import BinaryModel, is_distributed
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import MEASURES, SOFT_MARGIN
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
-from boostopt.oracles.distributed.detached import raise_rows_missing
+from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 
 FILE_KIND, FORMAT = "boostopt classifier", 1

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.validation import check_integer, check_optional
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.data.source_contents import numbered_features
@@ -20,7 +21,6 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
 from boostopt.estimators.feature_importances import feature_importances
 from boostopt.estimators.training.dask_collections import predict_lazily
-from boostopt.objectives.class_certificate import ClassCertificate
 from boostopt.oracles import MatrixColumn, evaluate
 
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_positive
 from boostopt.estimators.training.training_data import merge_examples
-from boostopt.oracles.rbf.fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
-from boostopt.oracles.rbf.network import RBFNetwork
+from boostopt.oracles.rbf.network_fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
+from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
 
 
 @dataclass(eq=False, repr=False)

@@ -28,8 +28,8 @@ from boostopt.exporting.export import export
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.formats.npz import instance_arrays
 from boostopt.exporting.set_folder import SET_FORMAT, SetFolder, validate_folder_path
-from boostopt.programs.identity import certificate_fields, program_digest, program_facts
 from boostopt.programs.program import Program
+from boostopt.programs.program_identity import certificate_fields, program_digest, program_facts
 from boostopt.solving.solution import Solution
 from boostopt.solving.solve import check_program
 

@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import DataError
 from boostopt.functions.regularizers.capped_simplex import project_capped_simplex
-from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 

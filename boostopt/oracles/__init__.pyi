@@ -3,21 +3,21 @@ from .base import Column as Column
 from .base import Hypothesis as Hypothesis
 from .base import Oracle as Oracle
 from .base import Query as Query
-from .features import evaluate as evaluate
 from .kernels.kernel import KernelColumn as KernelColumn
 from .kernels.kernel_oracle import KernelColumns as KernelColumns
 from .learners.estimator_oracles import Estimators as Estimators
 from .learners.estimator_oracles import Resampled as Resampled
-from .learners.fitted import Fitted as Fitted
+from .learners.fitted_classifiers import Fitted as Fitted
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
-from .raw_features import Feature as Feature
-from .raw_features import RawFeatures as RawFeatures
-from .rbf.fitting import RBFSettings as RBFSettings
+from .prediction_features import evaluate as evaluate
+from .raw_feature_oracle import Feature as Feature
+from .raw_feature_oracle import RawFeatures as RawFeatures
+from .rbf.network_fitting import RBFSettings as RBFSettings
 from .rbf.rbf_oracle import RBFHypothesis as RBFHypothesis
 from .rbf.rbf_oracle import RBFNetworks as RBFNetworks
-from .stumps.binned import BinnedStumps as BinnedStumps
-from .stumps.exhaustive import DecisionStumps as DecisionStumps
+from .stumps.binned_stump_oracle import BinnedStumps as BinnedStumps
+from .stumps.exhaustive_stump_oracle import DecisionStumps as DecisionStumps
 from .stumps.stump import Stump as Stump
 
 __all__: list[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.raw_features import Feature
+from boostopt.oracles.raw_feature_oracle import Feature
 from boostopt.oracles.stumps.stump import Stump
 
 

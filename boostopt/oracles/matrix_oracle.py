@@ -16,10 +16,10 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Num, i
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict, compact_margins
-from boostopt.oracles.distributed.placement import DistributedClass, DistributedEncoder, Placeable, subclass_error
+from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
-from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
+from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.rows.row_block import Split

@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise
-        from boostopt.pictures.sources import MatplotlibNotFound
+        from boostopt.pictures.picture_arguments import MatplotlibNotFound
 
         raise MatplotlibNotFound(
             f"boostopt.pictures.{name} expected an installed matplotlib; there is none. Install it: "

@@ -15,7 +15,7 @@ from boostopt._utils.formatting import format_count
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.errors import ProblemError
-from boostopt.pictures.sources import require_nonempty_benchmark
+from boostopt.pictures.picture_arguments import require_nonempty_benchmark
 from boostopt.pictures.style import BLACK, GREY, RED, curve_style, escape_label, make_panels
 
 MIN_GAP = 1e-17

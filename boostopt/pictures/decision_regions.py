@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Bool, ExampleVector, Float
 from boostopt._utils.validation import check_array, check_integer
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.sources import real_array
+from boostopt.pictures.picture_arguments import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, AxesArgument, Panels, make_panels
 
 MAX_MARKER_AREA = 160.0

@@ -14,7 +14,7 @@ from boostopt._utils.array_types import Array, Bool, ExampleVector
 from boostopt._utils.validation import check_array, check_flag
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.sources import (
+from boostopt.pictures.picture_arguments import (
     algorithm_name,
     effective_multiplicities,
     label_items,

@@ -21,7 +21,7 @@ from boostopt.comparison.rendering.phrases import format_median_seconds, gap_req
 from boostopt.comparison.scores import ProgramScore
 from boostopt.comparison.solve_record import Result
 from boostopt.errors import ProblemError
-from boostopt.pictures.sources import require_nonempty_benchmark
+from boostopt.pictures.picture_arguments import require_nonempty_benchmark
 from boostopt.pictures.style import BLACK, FIGURE_WIDTH, RESULT_STYLES, escape_label, make_panels
 
 COLORMAP = "viridis_r"

@@ -15,7 +15,7 @@ from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.pictures.sources import (
+from boostopt.pictures.picture_arguments import (
     algorithm_name,
     effective_multiplicities,
     label_items,

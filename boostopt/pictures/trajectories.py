@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.dynamics import Cycle, triangle_coordinates
 from boostopt.errors import ProblemError
-from boostopt.pictures.sources import label_items, real_array
+from boostopt.pictures.picture_arguments import label_items, real_array
 from boostopt.pictures.style import (
     BLACK,
     BLUE,

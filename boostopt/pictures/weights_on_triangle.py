@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_instance, check_positive
 from boostopt.boosting.dynamics import triangle_coordinates
-from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.separable import Separable

@@ -15,8 +15,8 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
 from boostopt.errors import ProblemError
+from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, concatenated, sum_of_forms
 from boostopt.problem_certificates.arithmetic.balls import ONE
-from boostopt.problem_certificates.arithmetic.forms import AffineForm, concatenated, sum_of_forms
 
 STRUCTURAL_ATOMS = frozenset(
     "reshape index special_index transpose Promote broadcast_to Hstack Vstack Concatenate diag_vec diag_mat upper_tri "

@@ -21,6 +21,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.errors import format_names_truncated
+from boostopt.problem_certificates.arithmetic.affine_forms import Row
 from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
     Ball,
@@ -35,10 +36,10 @@ from boostopt.problem_certificates.arithmetic.balls import (
     round_up,
     solve,
 )
-from boostopt.problem_certificates.arithmetic.forms import Row
 from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
-from boostopt.problem_certificates.domains import domain_point
-from boostopt.problem_certificates.reading import MatrixConstraint, ReadProblem, dual_matrix, dual_vector, value_of
+from boostopt.problem_certificates.domain_points import domain_point
+from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
+from boostopt.problem_certificates.problem_reading import MatrixConstraint, ReadProblem
 from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
 
 MIN_SLACK = 1e-7

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -34,84 +34,36 @@ from boostopt.errors import (
     short_repr,
 )
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
-from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
-from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
-from boostopt.problem_certificates.dual_bound import lower_bound
-from boostopt.problem_certificates.feasible_point import (
-    FeasiblePoint,
-    FeasiblePointSearch,
-    Promotions,
-    max_slack_point,
-    solved_point,
-)
+from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import (
     with_affine_pieces,
     with_implied_equations,
     with_null_vectors,
 )
-from boostopt.problem_certificates.minorant import Choice, WrongSign
-from boostopt.problem_certificates.multiplier_program import program_choice
-from boostopt.problem_certificates.rays import has_unbounded_ray
-from boostopt.problem_certificates.reading import (
-    ReadProblem,
-    dual_matrix,
-    dual_vector,
-    has_usable_value,
-    read_problem,
-    read_variables,
-    value_of,
+from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
+from boostopt.problem_certificates.minorants.further_solves import solved_again
+from boostopt.problem_certificates.minorants.minorant_search import (
+    POOR_GAP,
+    ProblemInterval,
+    bound_below,
+    bound_face_below,
+    is_proved_infeasible,
+    scaled_gap,
 )
-from boostopt.problem_certificates.steps import (
-    FloatPoint,
-    float_point,
-    group_arguments,
-    improved_choices,
-    initial_choice,
-    proposed_choices,
-)
-
-WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
-"""Relative distances from kinks that are tried in turn."""
-
-N_STEPS = 12
-"""Number of steps for each of them."""
-
-N_CHEAP_STEPS = 2
-"""Number of them that leave out expensive directions, where the interval stays poor otherwise."""
-
-MIN_NARROWING = 0.9
-"""Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
-
-MIN_GOOD_NARROWING = 0.5
-"""Factor by which it must narrow a gap that is not poor."""
-
-POOR_GAP = 1e-6
-"""Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
-
-MAX_LOWER_FRACTION = 0.1
-"""Fraction of a poor gap up to which it counts as that of the upper bound."""
-
-SMALL_GAP = 1e-8
-"""Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
-
-KINK_DISTANCE = 1e-4
-"""Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
-
-PROGRAM_WIDTH = 1e-7
-"""The distance for the tangents that this program does not choose."""
+from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
+from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem, read_variables
+from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
 
 MAX_DECIMAL_DIGITS = 100_000_000
 """Number of binary digits up to which the exact optimum of a program of decimals is computed: about a minute."""
-
-MAX_NAMED = 3
-"""Number of unknowns that a reason names."""
 
 MAX_ROUNDING = 1e-12
 """Relative distance of a point from an exactly feasible one from which a reason states it."""
@@ -249,14 +201,6 @@ class ProblemCertificate:
 
     def __repr__(self) -> str:
         return f"ProblemCertificate(lower={self.lower}, upper={self.upper}, gap={self.gap:.2e}, status={self.status!r})"
-
-
-def scaled_gap(lower: float, upper: float) -> float:
-    """Return the gap of an interval over max(1, |lower|, |upper|); 0 if both bounds are the same infinity."""
-    if lower == upper:
-        return 0.0
-    gap = upper - lower
-    return gap / max(1.0, abs(lower), abs(upper)) if math.isfinite(gap) else math.inf
 
 
 def certify_problem(
@@ -444,12 +388,6 @@ def _decimal_interval(program: ConicProgram) -> FormInterval:
     return exact_interval(program, MAX_DECIMAL_DIGITS, has_point=False)
 
 
-def non_convex_part(problem: Any) -> str:
-    """Return the objective or the first constraint that is not convex by CVXPY's rules; "" if there is none."""
-    parts = (problem.objective, *problem.constraints)
-    return next((short_repr(str(part)) for part in parts if not part.is_dcp()), "")
-
-
 def _check_values(problem: Any) -> None:
     """Raise ProblemError if a variable has no value.
 
@@ -525,90 +463,6 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     return certificate
 
 
-def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
-    """Return a problem with continuous variables in place of all, and the original of each of them.
-
-    A boolean variable becomes one between 0 and 1. Parameters become others with the same values. The new problem has
-    no values and no duals.
-    """
-    originals: dict[Any, Any] = {}
-    copies: dict[int, Any] = {
-        id(item): cp.Parameter(item.shape, name=item.name(), value=item.value, **_present_attributes(item))
-        for item in problem.parameters()
-    }
-    constraints = list[Any]()
-    for variable in problem.variables():
-        attributes = _present_attributes(variable)
-        is_boolean = attributes.pop("boolean", False)
-        attributes.pop("integer", None)
-        copy = cp.Variable(variable.shape, name=variable.name(), **attributes)
-        copies[id(variable)] = copy
-        originals[copy] = variable
-        if is_boolean:
-            entries = copy if is_boolean is True else copy[tuple(map(np.asarray, variable.boolean_idx))]
-            constraints += [entries >= 0, entries <= 1]
-    for part in (problem.objective, *problem.constraints) if cp.perspective in problem.atoms() else ():
-        _copy_perspectives(part, copies)
-    objective = type(problem.objective)(problem.objective.args[0].tree_copy(copies))
-    constraints += [constraint.tree_copy(copies) for constraint in problem.constraints]
-    return cp.Problem(objective, constraints), originals
-
-
-def _copy_perspectives(expression: Any, copies: dict[int, Any]) -> None:
-    """Add copies of the perspectives in an expression, whose functions CVXPY does not copy with their arguments."""
-    for argument in expression.args:
-        _copy_perspectives(argument, copies)
-    atom: Any = cp.perspective
-    if type(expression) is atom and id(expression) not in copies:
-        functions = [part for part in (expression.f, expression.f_recession) if part is not None]
-        for part in functions:
-            _copy_perspectives(part, copies)
-        f, *recession = (part.tree_copy(copies) for part in functions)
-        copies[id(expression)] = atom(f, expression.args[0].tree_copy(copies), *recession)
-
-
-def _present_attributes(leaf: Any) -> dict[str, Any]:
-    """Return the attributes that a variable or a parameter has."""
-    return {key: value for key, value in leaf.attributes.items() if value is not None and value is not False}
-
-
-def check_kind(problem: Any) -> None:
-    """Refuse parameters without values, and geometric and quasiconvex problems, which need another form.
-
-    Raises
-    ------
-    ProblemError
-        A parameter has no value, or the problem is only convex in logarithms, or only quasiconvex.
-    """
-    for parameter in problem.parameters():
-        if parameter.value is None:
-            name = parameter.name()
-            raise ProblemError(f"parameters must have values; got {name} without one. Set {name}.value.")
-    check_form(problem)
-
-
-def check_form(problem: Any) -> None:
-    """Refuse geometric and quasiconvex problems, which need another form.
-
-    Raises
-    ------
-    ProblemError
-        The problem is only convex in logarithms, or only quasiconvex.
-    """
-    if not problem.is_dcp() and problem.is_dgp():
-        raise ProblemError(
-            "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
-            "Pass its log form, cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply(problem)[0], with "
-            'solver="auto": its optimum is the logarithm of that of the problem.'
-        )
-    if not problem.is_dcp() and problem.is_dqcp():
-        raise ProblemError(
-            "expected a convex problem; got one that is only quasiconvex by CVXPY's rules. If it is convex, write it "
-            "with other atoms, such as cp.norm(x) for cp.sqrt(cp.sum_squares(x)). If not, certify the convex "
-            "feasibility problem at a level of the objective, once below and once above the optimum."
-        )
-
-
 def _solvers(solver: object) -> list[str]:
     """Return the solvers to call.
 
@@ -655,48 +509,20 @@ def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> Prob
     )
 
 
-@dataclass
-class _Interval:
-    """The interval of the problem that is minimized, while it grows narrower."""
-
-    lower: float = -math.inf
-    upper: float = math.inf
-    status: str = ""
-    reasons: list[str] = field(default_factory=list[str])
-    optimum: float | None = None
-    """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
-
-    @property
-    def scaled_gap(self) -> float:
-        """The gap over max(1, |lower|, |upper|)."""
-        return scaled_gap(self.lower, self.upper)
-
-    def is_lower_end_near(self, read: ReadProblem) -> bool:
-        """Return whether a poor gap seems to be that of the upper bound, so that better minorants are not worth trying.
-
-        A solver then solves the problem again. A wrong answer makes the interval wider than it could be, but not wrong.
-        """
-        if read.is_large or not POOR_GAP < self.scaled_gap < math.inf:
-            return False
-        if self.optimum is None:
-            self.optimum = _optimum_by_solver(read)
-        return self.lower >= self.optimum - MAX_LOWER_FRACTION * (self.upper - self.lower)
-
-
 def _certify_values(
     problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float
 ) -> ProblemCertificate:
     """Return the certificate by the values and duals that a problem has."""
     original = read_problem(problem, bounds)
     read = with_implied_equations(original)
-    interval = _Interval()
+    interval = ProblemInterval()
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
     if feasible is None and not search.is_contradictory and read.matrices and search.interior is not None:
         faces = with_null_vectors(read, search.interior)
         if faces is not read:
-            read, x = _solved_again(faces) or (faces, x)
+            read, x = solved_again(faces) or (faces, x)
             search = FeasiblePointSearch(read, tolerance)
             feasible = search.run(x)
     if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
@@ -707,7 +533,7 @@ def _certify_values(
     box = Propagation(read, interval.upper, change)
     box.run()
     if feasible is None:
-        is_infeasible = search.is_contradictory or box.is_empty or _is_proved_infeasible(read, box, tolerance)
+        is_infeasible = search.is_contradictory or box.is_empty or is_proved_infeasible(read, box, tolerance)
         if is_infeasible:
             interval.lower, interval.status = math.inf, "infeasible"
             if search.is_contradictory:
@@ -720,9 +546,9 @@ def _certify_values(
         )
     start = _start(read, x, feasible, search)
     if not interval.status:
-        _bound_below(read, interval, box, start, goal, change)
+        bound_below(read, interval, box, start, goal, change)
         if feasible is not None and read.matrices and interval.scaled_gap > POOR_GAP:
-            _bound_face_below(read, interval, goal, change)
+            bound_face_below(read, interval, goal, change)
         if feasible is not None and not math.isfinite(interval.lower):
             if has_unbounded_ray(read, midpoints(feasible.x)):
                 interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
@@ -766,28 +592,6 @@ def _relative_distance(x: Sequence[Ball]) -> float:
     return float(np.max(np.array(distances) / np.maximum(1.0, np.abs(mids)), initial=0.0))
 
 
-def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float, goal: float) -> float:
-    """Return a number that is not above the optimum of a problem, by the duals that it was read with.
-
-    Parameters
-    ----------
-    read
-        The problem, to be minimized.
-    x
-        The point at which tangents are taken.
-    upper
-        A number that is not below the optimum; inf if none is known.
-    goal
-        The scaled gap at which the search for better multipliers ends.
-    """
-    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        # No solver is asked for the optimum: the objective may have linear terms that its CVXPY expression lacks.
-        interval, box = _Interval(upper=upper, optimum=math.inf), Propagation(read, upper)
-        box.run()
-        _bound_below(read, interval, box, x, goal, 0.0)
-    return interval.lower
-
-
 def _start(
     read: ReadProblem, x: Array | None, feasible: FeasiblePoint | None, search: FeasiblePointSearch
 ) -> Float[Array, " n"]:
@@ -797,213 +601,3 @@ def _start(
     if feasible is not None:
         return midpoints(feasible.x)
     return np.zeros(read.n) if search.interior is None else search.interior
-
-
-def _bound_below(
-    read: ReadProblem,
-    interval: _Interval,
-    box: Propagation,
-    x: Float[Array, " n"],
-    goal: float,
-    change: float,
-) -> None:
-    """Raise the lower bound of an interval by minorants.
-
-    Bounds of single unknowns take up to two solves each. They are computed only if the bound is poor without them.
-    """
-    interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
-    point = float_point(read, x)
-    open_sides = 0
-    failure = _use_minorants(read, interval, box, point, goal, change)
-    if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded and not interval.is_lower_end_near(read):
-        open_sides = CoordinateBounds(read, box, interval.upper, change).run()
-        interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
-        failure = _use_minorants(read, interval, box, point, goal, change)
-    if math.isfinite(interval.lower):
-        return
-    if failure:
-        interval.reasons.append(failure)
-    elif not open_sides:
-        interval.reasons.append('no multipliers were found that bound the objective: pass solver="auto" for others')
-    if open_sides:
-        lower, upper = box.box
-        entries = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper))).tolist()
-        names = [read.describe(j) for j in entries[:MAX_NAMED]]
-        more = f" and {len(entries) - MAX_NAMED} more" if len(entries) > MAX_NAMED else ""
-        interval.reasons.append(
-            f"no finite bounds are proved for {format_names(names)}{more}: pass bounds={{variable: (low, high)}}"
-        )
-
-
-def _bound_face_below(read: ReadProblem, interval: _Interval, goal: float, change: float) -> None:
-    """Raise the lower bound of an interval by equations that matrices without slack imply."""
-    proposal = max_slack_point(read, Promotions())
-    faces = read if proposal is None else with_null_vectors(read, proposal.x)
-    if proposal is None or faces is read:
-        return
-    faces, x = _solved_again(faces) or (faces, proposal.x)
-    box = Propagation(faces, interval.upper, change)
-    box.run()
-    _bound_below(faces, interval, box, x, goal, change)
-
-
-def _use_minorants(
-    read: ReadProblem, interval: _Interval, box: Propagation, point: FloatPoint, goal: float, change: float
-) -> str:
-    """Raise the lower bound of an interval by minorants within a box; return why one proved nothing, or ""."""
-    failure = ""
-    for width in WIDTHS:
-        previous_gap = interval.scaled_gap
-        for choice in proposed_choices(read, point, box.box, width, N_STEPS):
-            gap = interval.scaled_gap
-            if gap <= goal:
-                return failure
-            failure = _use_choice(read, interval, box, choice, change) or failure
-            if gap <= SMALL_GAP and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
-                break
-        if interval.is_lower_end_near(read):
-            return failure
-        gap = interval.scaled_gap
-        if width == WIDTHS[0] and gap > max(goal, SMALL_GAP) and (gap > POOR_GAP or _is_near_kink(read, point)):
-            start = initial_choice(read, point, PROGRAM_WIDTH)
-            proposal = program_choice(read, start, box)
-            if proposal is not None:
-                for choice in (proposal, *improved_choices(read, proposal, point, box.box, width, N_STEPS)):
-                    _use_choice(read, interval, box, choice, change)
-        is_good = interval.scaled_gap <= POOR_GAP
-        factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
-        if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
-            break
-    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf or interval.is_lower_end_near(read):
-        return failure
-    for width in WIDTHS:
-        for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
-            _use_choice(read, interval, box, choice, change)
-        if interval.scaled_gap <= POOR_GAP:
-            break
-    return failure
-
-
-def _is_near_kink(read: ReadProblem, point: FloatPoint) -> bool:
-    """Return whether arguments of an atom are next to a kink: only there, a program has slopes to choose."""
-    for node in read.nodes:
-        if not node.function.has_kinks or not len(node.members):
-            continue
-        u = group_arguments(node, point)
-        units = u / (KINK_DISTANCE * np.maximum(np.abs(u).max(axis=1, keepdims=True), 1e-300))
-        # Numbers next to each other are equal after one of both roundings.
-        if any(node.function.is_on_kink(np.floor(units + shift)).any() for shift in (0.5, 0.0)):
-            return True
-    return False
-
-
-def _use_choice(read: ReadProblem, interval: _Interval, box: Propagation, choice: Choice, change: float) -> str:
-    """Raise the lower bound of an interval by the minorant of a choice; return why the choice has none, or ""."""
-    try:
-        interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
-    except WrongSign as sign:
-        return f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
-    return ""
-
-
-def _optimum_by_solver(read: ReadProblem) -> float:
-    """Return the optimum that a solver finds, to be minimized; inf if it finds none."""
-    inequalities = [expression <= 0 for expression in read.inequalities.expressions]
-    equalities = [expression == 0 for expression in read.equalities.expressions]
-    matrices = [(item.expression + item.expression.T) / 2 >> 0 for item in read.matrices]
-    sides = list[Any]()
-    for item in read.variables:
-        entries, flat = np.flatnonzero(item.positions >= 0), cp.vec(item.variable, order="C")
-        for side, sign in ((read.lower, 1.0), (read.upper, -1.0)):
-            ends = side[item.positions[entries]]
-            finite = np.flatnonzero(np.isfinite(ends))
-            if len(finite):
-                sides.append(sign * (flat[entries[finite]] - ends[finite]) >= 0)
-    objective = cp.Minimize(read.objective_expression)
-    x = solved_point(read, cp.Problem(objective, [*inequalities, *equalities, *matrices, *sides]))
-    if x is None:
-        return math.inf
-    value = float(read.objective.float_values(float_point(read, x).z)[0])
-    return value if math.isfinite(value) else math.inf
-
-
-def _solved_again(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:
-    """Return a problem with new equations with the duals of a solve, and its point; None if a solver finds none.
-
-    Multipliers of matrices are left out: those of the remaining slopes are as good.
-    """
-    inequalities = [expression <= 0 for expression in read.inequalities.expressions]
-    equalities = [expression == 0 for expression in read.equalities.expressions]
-    matrices = [(item.expression + item.expression.T) / 2 >> 0 for item in read.matrices]
-    objective = cp.Minimize(read.objective_expression)
-    x = solved_point(read, cp.Problem(objective, [*inequalities, *equalities, *matrices]))
-    if x is None:
-        return None
-    parts = ((read.inequalities, inequalities), (read.equalities, equalities))
-    duals = [
-        np.concatenate([np.zeros(0), *(dual_vector(item.dual_value, item.size) for item in constraints)])
-        for _, constraints in parts
-    ]
-    return (
-        replace(
-            read,
-            inequalities=replace(read.inequalities, duals=duals[0]),
-            equalities=replace(read.equalities, duals=duals[1]),
-            matrices=[replace(item, dual=None) for item in read.matrices],
-        ),
-        x,
-    )
-
-
-def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:
-    """Return the problem with the duals of the least violation, and its point; None if a solver finds none."""
-    if read.n == 0:
-        return None
-    violation = cp.Variable(nonneg=True)
-    inequalities = [expression <= violation for expression in read.inequalities.expressions]
-    upper_sides = [expression <= violation for expression in read.equalities.expressions]
-    lower_sides = [-expression <= violation for expression in read.equalities.expressions]
-    matrices = [(item.expression + item.expression.T) / 2 + violation * np.eye(item.n) >> 0 for item in read.matrices]
-    sides = list[Any]()
-    for entry in read.variables:
-        flat = cp.vec(entry.variable, order="C")
-        for values, sign in ((read.lower, 1), (read.upper, -1)):
-            places = [k for k, j in enumerate(entry.positions.tolist()) if j >= 0 and math.isfinite(values[j])]
-            if places:
-                sides.append(sign * (flat[places] - values[entry.positions[places]]) >= 0)
-    auxiliary = cp.Problem(cp.Minimize(violation), [*inequalities, *upper_sides, *lower_sides, *matrices, *sides])
-    x = solved_point(read, auxiliary)
-    if x is None:
-        return None
-    duals = [dual_vector(item.dual_value, item.size) for item in inequalities]
-    equality_duals = [
-        dual_vector(first.dual_value, first.size) - dual_vector(second.dual_value, second.size)
-        for first, second in zip(upper_sides, lower_sides, strict=True)
-    ]
-    copied = replace(
-        read,
-        inequalities=replace(read.inequalities, duals=np.concatenate([np.zeros(0), *duals])),
-        equalities=replace(read.equalities, duals=np.concatenate([np.zeros(0), *equality_duals])),
-        matrices=[
-            replace(item, dual=dual_matrix(constraint.dual_value, item.n))
-            for item, constraint in zip(read.matrices, matrices, strict=True)
-        ],
-    )
-    return copied, x
-
-
-def _is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
-    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
-    proposal = least_violation(read)
-    if proposal is None:
-        return False
-    copied, x = proposal
-    point = float_point(copied, x)
-    for width in WIDTHS[:3]:
-        for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
-            try:
-                if lower_bound(copied, choice, box, tolerance) > 0:
-                    return True
-            except WrongSign:
-                continue
-    return False

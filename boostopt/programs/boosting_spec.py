@@ -95,7 +95,9 @@ class BoostingSpec:
     """The rules by which boosting runs a formulation.
 
     A formulation states `boosting = BoostingSpec(...)` with the fields that differ from the defaults. The functions of
-    parameters get the record of the formulation.
+    parameters get the record of the formulation. The constructor has a keyword for each field: the rules are
+    independent, and no module of `formulations/` states more than four of them, so that records of several rules would
+    only nest what it writes.
 
     Attributes
     ----------

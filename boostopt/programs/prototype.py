@@ -11,7 +11,7 @@ from typing import Any
 from boostopt._utils.validation import check_callable, check_string
 from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples

@@ -20,8 +20,8 @@ from boostopt.rows.block_kernels import (
     signed_sums_by_code,
     splitmix64,
 )
-from boostopt.rows.encoding import BinnedFeatures
-from boostopt.rows.gram import gram
+from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.gram_matrices import gram
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.formatting import format_count, format_interval, html_table
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.programs.program import Program
 
 MAX_NAMED = 3

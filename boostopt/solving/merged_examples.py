@@ -17,7 +17,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.backends.base import Attempt, BackendWrapper, Capability, Task
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
 from boostopt.rows.margin_matrix import MAX_FLOAT_COPY_ENTRIES, RowGroups

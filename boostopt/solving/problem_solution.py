@@ -14,21 +14,17 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.backends.base import Attempt
-from boostopt.backends.isolation.isolated import isolated_attempts
+from boostopt.backends.isolation.isolated_backend import isolated_attempts
 from boostopt.backends.isolation.pickling import NotPicklable
 from boostopt.backends.problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
-from boostopt.certificates.certificate import KKT
+from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
+from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import (
-    DEFAULT_TOLERANCE,
-    PRIMAL,
-    STATIONARITY,
-    measure_conditions,
-)
-from boostopt.programs.convex_problem import ConvexProblem, load_answer
-from boostopt.solving.request import raise_if_options_rejected
+from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE
+from boostopt.programs.user_cvxpy_problem import ConvexProblem, load_answer
 from boostopt.solving.solution import PHASES, Verdict, total_iterations, verdict_of
+from boostopt.solving.solve_request import raise_if_options_rejected
 
 NO_VALUES = "the solver left no values"
 """The reason for no certificate of an attempt without values."""

@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.validation import check_seconds, check_tolerance
 from boostopt.backends.base import Attempt, WarmStart
-from boostopt.certificates.certificate import KKT, Certificate
+from boostopt.boosting_certificates.certificate import KKT, Certificate
 from boostopt.errors import SolverFailed
 from boostopt.programs.program import Program
 from boostopt.solving.explanation import Explanation, explain

@@ -19,28 +19,28 @@ import numpy as np
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.validation import check_flag, check_instance, check_seconds
 from boostopt.backends import AUTO, check_backend, get_backend
+from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.incumbent import Incumbent
-from boostopt.backends.isolation.guarded import GuardedBackend
-from boostopt.backends.profiles import Profile
-from boostopt.certificates.certificate import Certificate
+from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.programs.program import Program
-from boostopt.solving.automatic_backends import automatic_backends
+from boostopt.solving.automatic_backend_order import automatic_backends
 from boostopt.solving.merged_examples import (
     FirstAttemptBackend,
     MergedExamplesBackend,
     MergedProgram,
     merge_equal_examples,
 )
-from boostopt.solving.request import (
+from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
+from boostopt.solving.solve_request import (
     DEFAULT_TOL,
     check_solver_options,
     raise_if_options_rejected,
     resolve_profile,
     resolve_tolerance,
 )
-from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
 
 UNMERGED_SUFFIX = ", unmerged"
 """Suffix in `Solution.path` of a backend that was run again, on the program with its original examples."""
@@ -207,7 +207,7 @@ def _run_backend(
 def _protect(backend: Backend, in_child_process: bool) -> Backend:
     """Return a backend whose exceptions become attempts, in a child process on request."""
     if in_child_process:
-        from boostopt.backends.isolation.isolated import isolate_backend
+        from boostopt.backends.isolation.isolated_backend import isolate_backend
 
         return isolate_backend(backend, fall_back=True)
     return GuardedBackend(backend)

@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.files import write_atomically, write_plain_npz
 from boostopt._utils.validation import check_instance, check_path, invalid_value_error
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.programs.program import Program, check_certificate_sizes
 from boostopt.solving.solution import Solution

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.registry import BOOSTERS_BY_NAME
+from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
-from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import is_combination_name
+from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
+from boostopt.programs.loss_penalty_formulation import is_combination_name
 from boostopt.programs.parameters import check_value, check_values
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json

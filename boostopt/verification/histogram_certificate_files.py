@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array
-from boostopt.boosting.histogram_newton.selection import representative_multiplicities
+from boostopt.boosting.histogram_newton.method_selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.statements import Statement
 from boostopt.oracles.base import HypothesisClass, require_oracle

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.validation import check_path
+from boostopt.boosting.boosting_problem import exact_objective_of_problem
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.problem import exact_objective_of_problem
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.errors import ProblemError, require_not_none
-from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.hypothesis_state import to_state
 from boostopt.verification.certificate_files import class_description, document_text, write_certificate_file

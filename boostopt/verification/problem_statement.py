@@ -12,10 +12,10 @@ from typing import Any
 import flint
 
 from boostopt.errors import ProblemError
+from boostopt.problem_certificates.arithmetic.affine_forms import Row, RowBlock
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball
-from boostopt.problem_certificates.arithmetic.forms import Row, RowBlock
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
+from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
@@ -26,10 +26,10 @@ from boostopt.problem_certificates.atoms.elementwise import (
     RealPower,
     ShiftedLogarithm,
 )
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
-from boostopt.problem_certificates.atoms.perspectives import Perspective
-from boostopt.problem_certificates.atoms.smooth import (
+from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
+from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
+from boostopt.problem_certificates.atoms.multivariate_smooth import (
     GeometricMean,
     LogSumExp,
     PowerMean,
@@ -37,15 +37,9 @@ from boostopt.problem_certificates.atoms.smooth import (
     QuadraticOverLinear,
     RelativeEntropy,
 )
-from boostopt.problem_certificates.atoms.spectral import (
-    LargestEigenvalue,
-    LogDeterminant,
-    MatrixFraction,
-    NuclearNorm,
-    SpectralNorm,
-    TraceOfInverse,
-)
-from boostopt.problem_certificates.reading import AtomNode, ReadProblem, read_problem
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
+from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem, read_problem
 
 STATEMENT_BITS = 2**14
 """Bits with which a problem is read for its statement. Sums of products of up to seven floats are exact with them, and

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.validation import check_array, check_flag, check_path
-from boostopt.certificates.file_metadata import feature_names
+from boostopt.boosting_certificates.feature_name_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate

@@ -22,11 +22,11 @@ import boostopt
 from boostopt._utils.blas_threads import ThreadLimiter, limit_blas_threads, max_threads, thread_limit
 from boostopt._utils.environment import THREAD_VARIABLES
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.backends.isolation.worker_process import close_idle_processes
+from boostopt.backends.isolation.worker_pool import close_idle_processes
 from boostopt.comparison import benchmark
 from boostopt.comparison.documents import load_results
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier, margin_boost
-from boostopt.oracles.rbf import fitting
+from boostopt.oracles.rbf import network_fitting
 
 N_THREADS = 3
 """Threads that the tests give BLAS: whatever the machine has, it is another number than one."""
@@ -304,13 +304,13 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(
 
 
 def test_a_network_is_fitted_with_one_thread(thread_counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    means = fitting.kmeans
+    means = network_fitting.kmeans
 
     def record_threads(*arguments: Any) -> Any:
         thread_counts.extend(blas())
         return means(*arguments)
 
-    monkeypatch.setattr(fitting, "kmeans", record_threads)
+    monkeypatch.setattr(network_fitting, "kmeans", record_threads)
     RBFNetworkClassifier(K=3, iterations=2).fit(*data())
     assert thread_counts and set(thread_counts) == {1}
 

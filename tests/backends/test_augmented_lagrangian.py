@@ -23,7 +23,7 @@ import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task, WarmStart
 from boostopt.backends.classical.augmented_lagrangian import AugmentedLagrangian, corrective_start
-from boostopt.backends.classical.lagrangian import (
+from boostopt.backends.classical.dual_forms import (
     DualForm,
     DualInWBeta,
     DualInWPsi,
@@ -33,11 +33,11 @@ from boostopt.backends.classical.lagrangian import (
     row_multipliers,
 )
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
-from boostopt.functions.edge_functions.linear import LinearEdges
-from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.linear_edges import LinearEdges
+from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied_edges import TiedEdges
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.rows.margin_matrix import MarginMatrix

@@ -44,11 +44,11 @@ from boostopt.authoring import (
     Tilted,
 )
 from boostopt.backends.base import Attempt, Deadline, WarmStart
-from boostopt.backends.highs import backend as highs
-from boostopt.backends.highs.backend import AttemptSettings, ModelHandle
+from boostopt.backends.highs import highs_backend as highs
+from boostopt.backends.highs.highs_backend import AttemptSettings, ModelHandle
 from boostopt.backends.highs.linear_program import LinearProgram
 from boostopt.functions.edge_functions.base import Epigraph
-from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.edge_functions.tied_edges import TiedEdges
 
 pytestmark = pytest.mark.every(2)
 

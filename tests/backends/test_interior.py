@@ -14,8 +14,8 @@ from boostopt import MarginMatrix, Outcome, Program, SolverNotFound, get_backend
 from boostopt.backends.base import WarmStart
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
-from boostopt.backends.interior.newton import ComplementarityPairs, Iterate, NewtonSystem, Residuals
-from boostopt.backends.interior.start import cold_start_point
+from boostopt.backends.interior.newton_steps import ComplementarityPairs, Iterate, NewtonSystem, Residuals
+from boostopt.backends.interior.starting_points import cold_start_point
 
 pytestmark = pytest.mark.every(2)
 

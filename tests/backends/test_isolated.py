@@ -21,9 +21,9 @@ from support.problems import Fake, attempt, bent, noisy_stumps, reference_erlpbo
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
-from boostopt.backends.isolation.guarded import sanitize_attempt
-from boostopt.backends.isolation.isolated import IsolatedBackend, RemoteState, isolate_backend
-from boostopt.backends.isolation.worker_process import WorkerDied, WorkerProcess, close_idle_processes, idle_process_id
+from boostopt.backends.isolation.guarded_backend import sanitize_attempt
+from boostopt.backends.isolation.isolated_backend import IsolatedBackend, RemoteState, isolate_backend
+from boostopt.backends.isolation.worker_pool import WorkerDied, WorkerProcess, close_idle_processes, idle_process_id
 
 TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
 
@@ -376,8 +376,8 @@ from boostopt.authoring import (
     COUNT, CappedSimplex, CvxpyRegularizer, Formulation, MaximumEdge, parameter, prototype
 )
 from boostopt.backends.base import Attempt, Backend, Capability
-from boostopt.backends.isolation.isolated import isolate_backend
-from boostopt.backends.isolation.worker_process import idle_process_id
+from boostopt.backends.isolation.isolated_backend import isolate_backend
+from boostopt.backends.isolation.worker_pool import idle_process_id
 
 print("running")
 HALVES = np.array([0.5, 0.5])
@@ -438,8 +438,8 @@ INTERRUPTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from support.problems import Fake, reference_lpboost
-from boostopt.backends.isolation.isolated import isolate_backend
-from boostopt.backends.isolation.worker_process import idle_process_id
+from boostopt.backends.isolation.isolated_backend import isolate_backend
+from boostopt.backends.isolation.worker_pool import idle_process_id
 
 backend = isolate_backend(Fake("hanging", action="hang"))
 assert backend.prepare(reference_lpboost())
@@ -473,8 +473,8 @@ sys.path.insert(0, {tests!r})
 from support.problems import reference_lpboost
 from boostopt import get_backend
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.isolation.isolated import isolate_backend
-from boostopt.backends.isolation.worker_process import acquire
+from boostopt.backends.isolation.isolated_backend import isolate_backend
+from boostopt.backends.isolation.worker_pool import acquire
 
 program = reference_lpboost()
 attempts = isolate_backend(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))

@@ -23,9 +23,9 @@ from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
 from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
-from boostopt.backends.isolation.isolated import MAX_OUTPUT_LENGTH, isolate_backend
+from boostopt.backends.isolation.isolated_backend import MAX_OUTPUT_LENGTH, isolate_backend
 from boostopt.backends.isolation.output_tail import MAX_TAIL_BYTES, OutputTail
-from boostopt.backends.isolation.worker_process import WorkerProcess, close_idle_processes, idle_process_id
+from boostopt.backends.isolation.worker_pool import WorkerProcess, close_idle_processes, idle_process_id
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
@@ -238,8 +238,8 @@ STARTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from support.problems import Fake, reference_lpboost
-from boostopt.backends.isolation.isolated import isolate_backend
-from boostopt.backends.isolation.worker_process import idle_process_id
+from boostopt.backends.isolation.isolated_backend import isolate_backend
+from boostopt.backends.isolation.worker_pool import idle_process_id
 
 backend = isolate_backend(Fake("holding", action="hold"))
 assert backend.prepare(reference_lpboost())
@@ -269,7 +269,7 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
     # No process has this number.
-    code = "from boostopt.backends.isolation.worker import run_worker; run_worker(1 << 22, b'mark')"
+    code = "from boostopt.backends.isolation.worker_main_loop import run_worker; run_worker(1 << 22, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
@@ -280,7 +280,7 @@ def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> N
 @pytest.mark.thorough
 @pytest.mark.parametrize("cut", [0, -100])
 def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
-    code = f"from boostopt.backends.isolation.worker import run_worker; run_worker({os.getpid()}, b'mark')"
+    code = f"from boostopt.backends.isolation.worker_main_loop import run_worker; run_worker({os.getpid()}, b'mark')"
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         out, error = started.communicate(pickle.dumps(("load_program", b"0" * 1000))[:cut], timeout=100)

@@ -18,7 +18,7 @@ import numpy as np
 from plain_stumps import PlainStumps
 
 from boostopt import boost
-from boostopt.boosting.problem import CORRECTIVE_STEPS
+from boostopt.boosting.boosting_problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.trace import COLUMNS, TraceRow
 from boostopt.boosting.stabilization import Stabilization

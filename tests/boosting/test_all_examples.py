@@ -11,13 +11,13 @@ import pytest
 import boostopt
 from boostopt import OptionError, get_formulation, list_formulations
 from boostopt.authoring import COUNT, BoostingSpec, RelativeEntropy, parameter
-from boostopt.boosting.histogram_newton.selection import representative_multiplicities
+from boostopt.boosting.histogram_newton.method_selection import representative_multiplicities
 from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
 from boostopt.oracles.binned_oracle import BinnedOracle
-from boostopt.oracles.distributed.placement import DistributedClass
+from boostopt.oracles.distributed.cluster_classes import DistributedClass
 from boostopt.programs.parameters import typical_value
 from boostopt.programs.program import Examples
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
-from boostopt.objectives.exact import ExactSoftMargin, weight_function
-from boostopt.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin, weight_function
+from boostopt.boosting.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram
 from boostopt.programs.program import Examples
 from boostopt.rows.block_kernels import histogram
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid

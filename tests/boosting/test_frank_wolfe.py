@@ -12,9 +12,9 @@ from random_classes import LP, ROUNDING, RandomClass, RecordingMargins, draw_cla
 from support.speeds import many
 
 from boostopt import OptionError, boost, instances
-from boostopt.boosting.problem import CORRECTIVE_STEPS
+from boostopt.boosting.boosting_problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import LineSearch, ShortStep
 from boostopt.boosting.updates.factory import CORRECTIVE_UPDATES

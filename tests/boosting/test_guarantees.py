@@ -27,7 +27,7 @@ from boostopt import boost, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.stopping_rules import Schedule
-from boostopt.functions.edge_functions.bounded import BoundedEdges
+from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges
 from boostopt.programs.program import Program
 
 TIGHT = Schedule(share=0.0, shift=0.0, loosest=1e-10, finest=1e-10)

@@ -26,21 +26,21 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends.base import Deadline
-from boostopt.boosting.histogram_newton import histogram_run, selection, solver
-from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
+from boostopt.boosting.boost_options import BoostOptions, BoostRequest
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton import histogram_run, method_selection, newton_solver
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.histogram_newton.selection import continuation_options, reduced_problem
-from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
+from boostopt.boosting.histogram_newton.method_selection import continuation_options, reduced_problem
+from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord
-from boostopt.boosting.options import BoostOptions, BoostRequest
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.name_resolution import resolve_formulation
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.updates import newton_update as newton
 from boostopt.errors import OptionError, ProblemError, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
@@ -163,8 +163,8 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     copies = BinnedStumps(X[copied], y[copied])
     assert run_digest(replace_examples(problem, copies), require_not_none(copies.binned_rows, "rows")) == one
     # With samples before, any cut is the same still.
-    monkeypatch.setattr(solver, "SAMPLE_SIZES", (100, 400))
-    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (100, 400))
+    monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     sampled = run_digest(problem, require_not_none(oracle.binned_rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
@@ -178,8 +178,8 @@ def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
 @pytest.mark.parametrize("epsilon", [0.3, 0.01, 1e-3, 1e-4])
 def test_samples_choose_the_starting_point_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = binned_stumps(1, 600)
-    monkeypatch.setattr(solver, "SAMPLE_SIZES", (50, 200))
-    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     run = histogram_run_of(oracle, epsilon=epsilon)
     sizes = [record.rows for record in run.evaluations]
     assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)
@@ -196,7 +196,7 @@ def test_the_curvature_is_that_of_d_on_the_evaluated_rows(formulation: str, step
     N = 20_000
     oracle = binned_stumps(0, N)
     request = BoostRequest(resolve_formulation(formulation), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
-    inputs = selection.histogram_inputs(request)
+    inputs = method_selection.histogram_inputs(request)
     problem, objective, _, rows = require_not_none(inputs, "the inputs of histogram Newton")
     evaluator = DualEvaluator(problem, rows.stride(step), objective)
     splits = [Split(j, evaluator.rows.n_codes[j] // 2, 1) for j in range(3)]
@@ -247,8 +247,8 @@ def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatc
 
     monkeypatch.setattr(HistogramNewton, "_adapt_spread", adapt_and_record)
     run = boost("erlpboost", binned_stumps(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
-    poor = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain < solver.POOR_GAIN]
-    fine = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain > solver.GOOD_GAIN]
+    poor = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain < newton_solver.POOR_GAIN]
+    fine = [(old_spread, new_spread) for gain, old_spread, new_spread in changes if gain > newton_solver.GOOD_GAIN]
     assert poor and all(new_spread > old_spread or new_spread == 1.0 for old_spread, new_spread in poor)
     assert fine and all(new_spread < old_spread or new_spread == old_spread == 0.0 for old_spread, new_spread in fine)
     assert run.class_certificate.gap <= 0.002
@@ -368,7 +368,7 @@ def test_options_that_histogram_newton_does_not_support_use_floating_point(
 
 
 def test_run_with_exhausted_whole_numbers_continues_in_floating_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     oracle = binned_stumps(6302, 26, 0.0)
     how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
     run = boost("lpboost", oracle, **how)
@@ -672,8 +672,8 @@ def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
 def test_default_run_with_exhausted_whole_numbers_continues_by_the_update_of_its_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(selection, "FEW_EXAMPLES", 0)
-    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    monkeypatch.setattr(method_selection, "FEW_EXAMPLES", 0)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     run = boost("lpboost", binned_stumps(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 

@@ -15,17 +15,17 @@ from test_histogram_newton import binned_stumps, class_bounds, column, noisy_exa
 
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
-from boostopt.boosting.histogram_newton import solver
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton import newton_solver
 from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
-from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.histogram_newton.selection import reduced_problem
-from boostopt.boosting.histogram_newton.solver import integer_weights
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.histogram_newton.method_selection import reduced_problem
+from boostopt.boosting.histogram_newton.newton_solver import integer_weights
+from boostopt.boosting.name_resolution import resolve_formulation
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.errors import OptionError, require_not_none
-from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
 pytestmark = pytest.mark.every(2)
@@ -46,7 +46,7 @@ def histogram_run_of(
     return run
 
 
-def newton_solver(
+def bounded_edge_newton(
     kind: type[BoundedEdgeNewton], formulation: str, oracle: BinnedStumps, nu: float, epsilon: float, max_rounds: int
 ) -> Any:
     problem, objective = require_not_none(
@@ -109,7 +109,7 @@ def test_the_program_of_one_bound_has_the_optimum_that_a_solver_finds(
     nu = 0.3 * oracle.c.sum()
     gamma = class_bounds(histogram_run_of(oracle, formulation, nu))[1] + 0.05
     monkeypatch.setattr(FixedEdgeBound, "fixed_bound", gamma)
-    newton = newton_solver(FixedEdgeBound, formulation, oracle, nu, 1e-5, 60)
+    newton = bounded_edge_newton(FixedEdgeBound, formulation, oracle, nu, 1e-5, 60)
     newton.run(Deadline.after(None))
     rows = require_not_none(oracle.binned_rows, "rows")
     U = np.stack([column(oracle, oracle.hypothesis_of(rows.split(i, 1))) for i in range(rows.n_thresholds)], axis=1)
@@ -229,15 +229,15 @@ def test_without_rows_newton_steps_below_a_bound_are_refused() -> None:
 def test_run_below_a_bound_with_exhausted_whole_numbers_continues_by_the_update_of_its_page(
     update: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     run = boost("softboost", binned_stumps(1), nu=60.0, epsilon=0.02, update=update)
     assert type(run) is Run and run.class_certificate.gap <= 0.02 and run.problem.update == "total"
 
 
 @pytest.mark.thorough
 def test_samples_choose_the_starting_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "SAMPLE_SIZES", (50, 200))
-    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     for formulation in FORMULATIONS:
         oracle = binned_stumps(1, 600)
         run = histogram_run_of(oracle, formulation, 200.0, 0.01)

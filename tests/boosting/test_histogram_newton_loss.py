@@ -14,9 +14,9 @@ from support.speeds import many
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
-from boostopt.boosting.histogram_newton import solver
+from boostopt.boosting.boosting_problem import CORRECTIVE_UPDATES
+from boostopt.boosting.histogram_newton import newton_solver
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.problem import CORRECTIVE_UPDATES
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, Query
 
@@ -100,8 +100,8 @@ def test_k_copies_are_a_multiplicity_of_k() -> None:
 
 
 def test_samples_choose_the_starting_point_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "SAMPLE_SIZES", (50, 200))
-    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (50, 200))
+    monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     oracle = binned_stumps(0, 1000)
     run = histogram_run_of(oracle, 10.0)
     assert {record.rows for record in run.evaluations} == {50, 200, 1000}
@@ -168,7 +168,7 @@ def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) ->
 @pytest.mark.parametrize("eta", [0.5, 4.0])
 def test_a_loss_takes_no_more_updates_than_theory_says(eta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """With corrective steps alone, at every accuracy on the way."""
-    monkeypatch.setattr(solver, "MAX_BACKTRACKS", 0)
+    monkeypatch.setattr(newton_solver, "MAX_BACKTRACKS", 0)
     oracle = binned_stumps(0, 200, noise=3.0)
     C = oracle.total
     run = histogram_run_of(oracle, eta, 0.02, max_rounds=1000)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost, get_formulation
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.oracles import DecisionStumps
 
 pytestmark = pytest.mark.every(2)

@@ -9,8 +9,8 @@ import pytest
 
 from boostopt import Run, boost
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.objectives.margin_histogram import MarginHistogram
 from boostopt.errors import ProblemError
-from boostopt.objectives.margin_histogram import MarginHistogram
 from boostopt.oracles import BinnedStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 

@@ -27,7 +27,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.boosting import Run, Schedule
-from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.oracles import DecisionStumps, GivenMargins, Query, Stump
 
 CAPPED: dict[str, dict[str, Any]] = {

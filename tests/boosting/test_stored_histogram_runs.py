@@ -15,15 +15,15 @@ import pytest
 
 from boostopt import Run, boost
 from boostopt._utils.files import read_npz, write_plain_npz
-from boostopt.boosting.histogram_newton import solver
+from boostopt.boosting.histogram_newton import newton_solver
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.histogram_run_file import StoredHistogramRun
+from boostopt.boosting.objectives.class_upper_bound import check_hypotheses
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
-from boostopt.objectives.upper_bound import check_hypotheses
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.oracles.distributed.detached import DetachedOracle
+from boostopt.oracles.distributed.detached_oracle import DetachedOracle
 from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
@@ -94,8 +94,8 @@ def kill_after(number: int) -> Callable[[TraceRow], None]:
 def test_a_run_in_parts_and_one_killed_after_every_evaluation_are_the_run_in_one_go(
     formulation: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solver, "SAMPLE_SIZES", (100,))
-    monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+    monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (100,))
+    monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
     X, y = examples(seed)
     whole, parts = histogram_run_of(X, y, formulation), tmp_path / "parts.npz"
     for max_rounds in (1, 2, 4, None):
@@ -250,7 +250,7 @@ def kill_in_steps(number: int) -> Callable[[TraceRow], None]:
 def test_a_stalled_histogram_run_continues_by_steps_in_the_same_file(
     formulation: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     X, y = examples(3)
     path = tmp_path / "run.npz"
     how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint_rounds": 1, "update": update}

@@ -12,7 +12,7 @@ from support.false_answers_of_programs import Reckless
 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
-from boostopt.boosting.problem import CORRECTIVE_UPDATES, UPDATES_WITH_EDGE_BOUND
+from boostopt.boosting.boosting_problem import CORRECTIVE_UPDATES, UPDATES_WITH_EDGE_BOUND
 from boostopt.boosting.run.run import Run
 from boostopt.formulations.softboost import SoftBoost
 from boostopt.oracles import GivenMargins

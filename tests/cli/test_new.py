@@ -10,7 +10,7 @@ import pytest
 from command_runner import document, refused, run, write_examples
 
 import boostopt
-from boostopt._utils.user_files import load_user_module
+from boostopt._utils.user_modules import load_user_module
 from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer
 from boostopt.checks.backend_checks import BACKEND_CHECKS
 from boostopt.checks.oracle_checks import ORACLE_CHECKS
@@ -254,7 +254,7 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
 
 
 def test_a_resumed_comparison_solves_a_changed_page_anew(tmp_path: Path) -> None:
-    from boostopt.programs.identity import program_digest
+    from boostopt.programs.program_identity import program_digest
 
     page, U = create_file(tmp_path, "cvxpy"), np.array([[1.0], [-1.0], [1.0]])
     old_digest = program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0))

@@ -13,7 +13,7 @@ from command_runner import refused, run
 from support.certificate_files import program
 
 from boostopt import ProblemError, get_formulation, load_dataset
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.verification.trusted_kernel import certificate_schema as reading
 
 

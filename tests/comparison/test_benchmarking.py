@@ -30,7 +30,7 @@ from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.scores import SHIFT_SECONDS, average_scores, score_programs, shifted_geometric_mean
 from boostopt.comparison.solve_record import SolveRecord
-from boostopt.programs.identity import program_digest
+from boostopt.programs.program_identity import program_digest
 
 OPTIMUM = 2 / 530
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
 
-import boostopt.solving.automatic_backends
+import boostopt.solving.automatic_backend_order
 from boostopt import Comparison, OptionError, compare, get_formulation, list_backends
 from boostopt.backends.base import Attempt, Backend
 from boostopt.comparison.solve_record import SolveRecord
@@ -100,8 +100,8 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_automatic_backend_of_an_unsupported_program_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", list[str])
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "_preferred_names", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
     assert re.search(r"\binstalled\b.*\blinear\b", automatic.reason)

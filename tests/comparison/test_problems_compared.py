@@ -18,7 +18,7 @@ from boostopt import Comparison, OptionError, ProblemError, benchmark, compare, 
 from boostopt.backends.cvxpy.solver_specs import SOLVERS
 from boostopt.comparison import ConeSolver, FunctionSolver
 from boostopt.comparison.documents import load_results
-from boostopt.programs.convex_problem import ConvexProblem
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
 from boostopt.reporting import to_html
 
 PRIMAL, DUAL = "primal feasibility", "dual feasibility"

@@ -12,7 +12,7 @@ import pytest
 from support.problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt._utils import progress_display as live
-from boostopt.backends.profiles import CERTIFIED_MODE
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE
 from boostopt.comparison import benchmark
 from boostopt.comparison.rendering import progress_output as progress
 from boostopt.comparison.rendering.progress_output import BenchmarkProgress, format_duration, request_text

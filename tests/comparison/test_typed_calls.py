@@ -14,7 +14,7 @@ import typechecker
 
 from boostopt import OptionError
 from boostopt.comparison import Benchmark, Comparison, ConeSolver, benchmark, compare
-from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Program
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import DataError
 from boostopt.data.answer_files import load_answer
-from boostopt.data.solution_files import LAYOUTS
+from boostopt.data.solution_file_layouts import LAYOUTS
 from boostopt.data.source_contents import MAX_ENTRIES_PER_NONZERO
 from boostopt.exporting import export
 

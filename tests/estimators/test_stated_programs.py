@@ -35,7 +35,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.boosting.registry import BOOSTERS_BY_NAME
+from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
@@ -44,10 +44,10 @@ from boostopt.estimators.training import nu_selection as choosing_nu
 from boostopt.estimators.training.training_data import merge_examples
 from boostopt.estimators.training.validation_set import split_validation_set
 from boostopt.formulations.erlpboost import ERLPBoost
-from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.oracles import BinnedStumps, DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
-from boostopt.programs.catalogue import get_formulation
-from boostopt.programs.loss_penalty import combine
+from boostopt.programs.formulation_catalogue import get_formulation
+from boostopt.programs.loss_penalty_formulation import combine
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::boostopt.MarginWarning"),

@@ -25,7 +25,7 @@ from boostopt.exporting.conic_form import conic_program
 from boostopt.exporting.export import FORMATS
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.formats.mps import write_mps
-from boostopt.programs.identity import program_digest
+from boostopt.programs.program_identity import program_digest
 
 AWKWARD = np.array([0.1, 1 / 3, 0.1 + 0.2, -2 / 3, 1.0 - 2**-53, 2.0**-20 / 3, 1e-8, -1.0])
 """Entries of U that 15 digits do not hold."""

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import get_formulation
 from boostopt.cli.commands.export import export_command
-from boostopt.programs.identity import program_digest
+from boostopt.programs.program_identity import program_digest
 
 HELP = "boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps"
 

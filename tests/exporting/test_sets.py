@@ -26,7 +26,7 @@ from boostopt._utils.environment import source_version
 from boostopt._utils.json_values import plain
 from boostopt.exporting import export_set
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.identity import program_digest
+from boostopt.programs.program_identity import program_digest
 
 ACCURACY = 1e-9
 """Asked of the solvers: on the largest programs of the standard set Clarabel comes no nearer in doubles."""

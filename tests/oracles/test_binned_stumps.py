@@ -17,7 +17,7 @@ from boostopt import DataError, OptionError, ProblemError, boost
 from boostopt._utils.files import leftover_temporary_files
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump
-from boostopt.oracles.stumps import binning
+from boostopt.oracles.stumps import threshold_sketches
 
 FORMS = {
     "dense": np.asarray,
@@ -92,8 +92,8 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
 
 
 def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "SAMPLE_SIZE", 50)
-    monkeypatch.setattr(binning, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(threshold_sketches, "SAMPLE_SIZE", 50)
+    monkeypatch.setattr(threshold_sketches, "BLOCK_ROWS", 37)
     X, y, d = noisy()
     X[:, 4] = np.arange(300) % 6 == 1  # no row of the sample, every 6th from 0
     X[:, 5] = np.where(np.arange(300) % 6 == 0, 1.0, X[:, 5])  # one value in the sample
@@ -272,7 +272,7 @@ def test_weights_must_be_one_finite_number_for_each(weights: np.ndarray) -> None
 
 
 def test_rows_that_are_not_finite_are_named_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "BLOCK_ROWS", 64)
+    monkeypatch.setattr(threshold_sketches, "BLOCK_ROWS", 64)
     for row in (3, 100, 299):
         X, y, _ = noisy()
         X[row, 4] = np.inf

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from boostopt import OptionError, ProblemError, boosted_stump_matrix, get_formulation, stump_matrix
-from boostopt.oracles.stumps import boosted as boosted_stumps
+from boostopt.oracles.stumps import boosted_stumps
 
 
 def noisy(N: int, share: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,7 @@ from sklearn.datasets import load_breast_cancer
 from boostopt import ProblemError, get_formulation, stump_matrix
 from boostopt.oracles import DecisionStumps, Query, Stump
 from boostopt.oracles.labelled_examples import check_examples
-from boostopt.oracles.stumps import presorted
+from boostopt.oracles.stumps import presorted_features
 
 FORMS = {
     "dense": np.asarray,
@@ -150,9 +150,9 @@ def test_integers_booleans_and_single_precision_are_features_too(dtype: type[np.
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_sorting_by_chunks_changes_nothing(chunk: int, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = FORMS[form](noisy()[0])
-    whole = presorted.presort(check_examples(X, noisy()[1]).X)
-    monkeypatch.setattr(presorted, "SORT_CHUNK", chunk)
-    parts = presorted.presort(check_examples(X, noisy()[1]).X)
+    whole = presorted_features.presort(check_examples(X, noisy()[1]).X)
+    monkeypatch.setattr(presorted_features, "SORT_CHUNK", chunk)
+    parts = presorted_features.presort(check_examples(X, noisy()[1]).X)
     for name in ("examples", "first", "last", "is_below", "thresholds", "varying_features", "first_threshold"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
 

@@ -13,10 +13,10 @@ import typechecker
 from boostopt import ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, RawFeatures
 from boostopt.oracles.base import Oracle, require_oracle
-from boostopt.oracles.distributed.placement import DistributedClass, Placeable
+from boostopt.oracles.distributed.cluster_classes import DistributedClass, Placeable
 from boostopt.oracles.matrix_oracle import DistributedMargins
-from boostopt.oracles.raw_features import DistributedFeatures
-from boostopt.oracles.stumps.binned import DistributedStumps
+from boostopt.oracles.raw_feature_oracle import DistributedFeatures
+from boostopt.oracles.stumps.binned_stump_oracle import DistributedStumps
 
 COLLECTION: Any = type("Collection", (), {"__module__": "dask.collection"})()
 CLASSES: tuple[tuple[type[Placeable], type[DistributedClass]], ...] = (

@@ -12,7 +12,7 @@ import typechecker
 from boostopt import get_formulation
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles import KernelColumns
-from boostopt.oracles.rbf.fitting import RBFSettings
+from boostopt.oracles.rbf.network_fitting import RBFSettings
 
 X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 

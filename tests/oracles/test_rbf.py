@@ -13,9 +13,9 @@ import pytest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.instances import banana
 from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
-from boostopt.oracles.rbf.fitting import fit_rbf
 from boostopt.oracles.rbf.kmeans import kmeans
-from boostopt.oracles.rbf.network import RBFNetwork
+from boostopt.oracles.rbf.network_fitting import fit_rbf
+from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
 from boostopt.oracles.rbf.reduced_error import ReducedError
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from rendering import check_rendering, labels, legend_of, line, points, run, xy
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.pictures import bounds, example_weights, margin_distributions
-from boostopt.pictures.sources import validate_nu
+from boostopt.pictures.picture_arguments import validate_nu
 from boostopt.pictures.style import make_panels
 
 

@@ -13,7 +13,7 @@ import pytest
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import ball, balls, midpoints, weighted_sum, working_precision
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
-from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
+from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
@@ -24,10 +24,10 @@ from boostopt.problem_certificates.atoms.elementwise import (
     RealPower,
     ShiftedLogarithm,
 )
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
-from boostopt.problem_certificates.atoms.perspectives import Perspective
-from boostopt.problem_certificates.atoms.smooth import (
+from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
+from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
+from boostopt.problem_certificates.atoms.multivariate_smooth import (
     GeometricMean,
     LogSumExp,
     PowerMean,
@@ -35,14 +35,8 @@ from boostopt.problem_certificates.atoms.smooth import (
     QuadraticOverLinear,
     RelativeEntropy,
 )
-from boostopt.problem_certificates.atoms.spectral import (
-    LargestEigenvalue,
-    LogDeterminant,
-    MatrixFraction,
-    NuclearNorm,
-    SpectralNorm,
-    TraceOfInverse,
-)
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.perspectives import Perspective
 
 Sampler = Callable[[np.random.Generator], Array]
 

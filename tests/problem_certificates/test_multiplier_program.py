@@ -12,13 +12,13 @@ import pytest
 from boostopt import certify_problem
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
-from boostopt.problem_certificates.bounds.propagation import Propagation
-from boostopt.problem_certificates.dual_bound import lower_bound
-from boostopt.problem_certificates.multiplier_program import program_choice
-from boostopt.problem_certificates.reading import read_problem
-from boostopt.problem_certificates.steps import float_point, initial_choice
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
+from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.multiplier_program import program_choice
+from boostopt.problem_certificates.minorants.multiplier_steps import float_point, initial_choice
+from boostopt.problem_certificates.problem_reading import read_problem
 
 RNG = np.random.default_rng(0)
 

@@ -17,7 +17,7 @@ from boostopt.problem_certificates.pages.atom_formulas import ATOM_FORMULAS, MEA
 from boostopt.problem_certificates.pages.constraint_formulas import constraint_formulas
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
 from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter
-from boostopt.problem_certificates.pages.formulas import Formula
+from boostopt.problem_certificates.pages.tex_formulas import Formula
 
 PARSER = MathTextParser("agg")
 SAMPLE = ("lasso", "svm", "second-order cone", "maximum cut")

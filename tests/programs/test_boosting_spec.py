@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import typechecker
 
-from boostopt import OptionError, ProblemError, boost, get_formulation
+from boostopt import OptionError, ProblemError, boost, get_formulation, list_formulations
 from boostopt.authoring import BoostingSpec
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import GivenMargins
@@ -52,9 +52,9 @@ def test_strings_are_converted_and_equal_their_members() -> None:
     ],
 )
 def test_a_wrong_field_is_refused(field: str, value: Any, message: str) -> None:
-    fields: Any = {field: value}
+    options: Any = {field: value}
     with typechecker.unchecked(), pytest.raises(OptionError, match=message):
-        BoostingSpec(**fields)
+        BoostingSpec(**options)
 
 
 def test_a_spec_is_frozen_and_its_defaults_promise_nothing() -> None:
@@ -64,6 +64,14 @@ def test_a_spec_is_frozen_and_its_defaults_promise_nothing() -> None:
     program = get_formulation("lpboost").bind(U, nu=2)
     assert spec.iteration_bound(program) == math.inf and spec.guaranteed_edge(program.parameters) is None
     assert spec.min_edge_excess(program.parameters) == 0.0 and spec.keeps_perfect_hypothesis(program.parameters)
+
+
+def test_no_formulation_states_more_than_four_rules() -> None:
+    default = BoostingSpec()
+    for name in list_formulations():
+        spec = get_formulation(name).boosting
+        rules = [field.name for field in fields(spec) if getattr(spec, field.name) != getattr(default, field.name)]
+        assert len(rules) <= 4, f"{name} states {rules}: are these rules independent?"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.cvxpy_losses import BY_HAND, NUMBERS, assert_agreed, optimum, penal
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
-from boostopt.programs.loss_penalty import LOSSES, PENALTIES
+from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
 
 pytestmark = [
     pytest.mark.every(2),

@@ -15,7 +15,7 @@ from boostopt._utils.json_values import plain
 from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings
-from boostopt.programs.identity import describe_program, program_facts
+from boostopt.programs.program_identity import describe_program, program_facts
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")

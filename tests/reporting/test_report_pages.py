@@ -33,7 +33,7 @@ from boostopt.comparison.rendering.phrases import (
     score_time_text,
 )
 from boostopt.pictures.heat_maps import MAX_PROGRAMS
-from boostopt.programs.identity import describe_program
+from boostopt.programs.program_identity import describe_program
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
 from boostopt.reporting import requirements as tools
 from boostopt.reporting.benchmark_figures import program_figures

@@ -9,8 +9,8 @@ import pytest
 
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.block_kernels import histogram, margins, signed_sums_by_code
-from boostopt.rows.encoding import BinnedFeatures
-from boostopt.rows.gram import gram
+from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.gram_matrices import gram
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 
@@ -123,7 +123,7 @@ ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)
 def test_gram_is_that_of_whole_numbers(
     copied: bool, splits: Sequence[Split], many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.rows.gram.CELLS_FROM_SPLITS_PER_FEATURE", many)
+    monkeypatch.setattr("boostopt.rows.gram_matrices.CELLS_FROM_SPLITS_PER_FEATURE", many)
     rng = np.random.default_rng(4)
     rows, M, window = part(20_000, copies=copied), random_margins(20_000), MarginGrid.full()
     table = rng.integers(0, 257, N_BINS + 2) * (rng.random(N_BINS + 2) < 0.5)

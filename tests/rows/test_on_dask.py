@@ -33,18 +33,18 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import path
-from boostopt.boosting.histogram_newton import solver
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton import newton_solver
 from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
-from boostopt.boosting.histogram_newton.solver import HistogramNewton
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
+from boostopt.boosting.name_resolution import resolve_formulation
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
-from boostopt.objectives.exact import ExactSoftMargin
 from boostopt.oracles import BinnedStumps, Oracle, Stump
-from boostopt.oracles.stumps import binning
-from boostopt.oracles.stumps.binned import DistributedStumps
+from boostopt.oracles.stumps import threshold_sketches
+from boostopt.oracles.stumps.binned_stump_oracle import DistributedStumps
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.dask_rows import DaskRows
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
@@ -182,8 +182,8 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         assert (oracle.N, shards.n_rows, shards.n_examples) == (local.N, local.N, C.sum())
         assert str(oracle) == str(local) and oracle.complete == local.complete
         assert run_digest(shards, C, epsilon) == run_digest(local.binned_rows, C, epsilon)
-        monkeypatch.setattr(solver, "SAMPLE_SIZES", (100, 400))
-        monkeypatch.setattr(solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+        monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (100, 400))
+        monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
         sampled = run_digest(local.binned_rows, C, epsilon)
         assert run_digest(shards, C, epsilon) == sampled
 
@@ -220,7 +220,7 @@ def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
 def test_codes_are_those_of_the_rows_in_memory(
     bins: int, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binning, "SAMPLE_SIZE", 333)
+    monkeypatch.setattr(threshold_sketches, "SAMPLE_SIZE", 333)
     for arguments in collections(tmp_path):
         c = C if len(arguments) == 3 else None
         local = BinnedStumps(X, Y, c=c, bins=bins)
@@ -470,7 +470,7 @@ def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) 
 def holds(run: Any) -> None:
     """A run that has failed is that in memory so far, but for what of the soft margin buckets do not tell."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
+        patch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 10**6)
         twin = boost("erlpboost", BinnedStumps(X, Y), nu=0.4 * N, epsilon=0.02, max_rounds=run.rounds)
     certificate, reference = run.class_certificate, twin.class_certificate
     t = len(twin.w)
@@ -633,7 +633,7 @@ def test_invalid_collections_are_refused_with_a_reason(case: str, client: Any) -
 
 
 def test_sums_that_could_be_rounded_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "MAX_EXAMPLES", N - 1)
+    monkeypatch.setattr(threshold_sketches, "MAX_EXAMPLES", N - 1)
     facts = rf"^expected at most {N - 1} examples, with multiplicity; got {N}\. Take a part of them\.$"
     with pytest.raises(ProblemError, match=facts):
         BinnedStumps(array(), Y)
@@ -710,7 +710,7 @@ def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
 
 
 def test_run_on_a_cluster_with_exhausted_whole_numbers_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
     run = boost("erlpboost", dask_stumps(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and run.class_certificate.gap > 1e-5
 

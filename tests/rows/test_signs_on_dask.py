@@ -21,11 +21,11 @@ from boostopt.ensembles.distributed_reweighting import DistributedMembers
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, RawFeatures
 from boostopt.oracles.base import HypothesisClass
-from boostopt.oracles.distributed.placement import DistributedClass
+from boostopt.oracles.distributed.cluster_classes import DistributedClass
 from boostopt.oracles.matrix_oracle import DistributedMargins, MatrixColumn
-from boostopt.oracles.raw_features import DistributedFeatures, Feature
+from boostopt.oracles.raw_feature_oracle import DistributedFeatures, Feature
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.encoding import BinnedFeatures
+from boostopt.rows.feature_codes import BinnedFeatures
 
 pytestmark = pytest.mark.thorough
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from boostopt.backends.isolation.isolated import ProcessEnd
-from boostopt.comparison.json_schema import VERDICT_NAMES
+from boostopt.backends.isolation.isolated_backend import ProcessEnd
+from boostopt.comparison.result_parsers import VERDICT_NAMES
 from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, Result, classify_failure
 from boostopt.solving.solution import Outcome, Verdict
 

@@ -19,7 +19,7 @@ from support.problems import (
     rough,
 )
 
-import boostopt.solving.automatic_backends
+import boostopt.solving.automatic_backend_order
 import boostopt.solving.solve
 from boostopt import (
     OptionError,
@@ -33,8 +33,8 @@ from boostopt import (
     solve,
 )
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.backends.cvxpy import backend as cvxpy_backend
-from boostopt.backends.cvxpy.backend import CvxpyBackend
+from boostopt.backends.cvxpy import cvxpy_backend
+from boostopt.backends.cvxpy.cvxpy_backend import CvxpyBackend
 from boostopt.backends.cvxpy.solver_specs import DENSITY_RATED, DUAL, SCALED
 
 
@@ -137,10 +137,10 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     def opened(name: str) -> Backend:
         return Confused() if name in ("highs", "confused") else get_backend(name)
 
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", opened)
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: ["confused", "interior"])
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "get_backend", opened)
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "list_backends", lambda: ["confused", "interior"])
     assert reference_lpboost().solve().path == ("interior",)
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "AUTO_ORDER", ())
     with pytest.raises(SolverNotFound, match=r"\blinear\b.*\bsecond_order\b.*\bclarabel\b"):
         get_formulation("norm_ball").example_program().solve()
 
@@ -281,10 +281,10 @@ def of_gap(called: str, gap: float, calls: list[object]) -> Fake:
 def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
     """Let these be installed, and nothing else."""
     backends_by_name = {backend.name: backend for backend in backends}
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "AUTO_ORDER", ())
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "list_backends", lambda: list(backends_by_name))
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "get_backend", lambda name: backends_by_name[name])
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "_preferred_names", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "list_backends", lambda: list(backends_by_name))
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "get_backend", lambda name: backends_by_name[name])
 
 
 def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,8 +343,8 @@ def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.Monkey
     assert all(CvxpyBackend(solver).auto_eligible for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     monkeypatch.setattr(cvxpy_backend, "_installed_solvers", lambda: [*odd, "SCIPY"])
     monkeypatch.setattr(cvxpy_backend, "_supported_cones", lambda solver: frozenset({"linear"}))
-    monkeypatch.setattr(boostopt.solving.automatic_backends, "_preferred_names", lambda program, start: [])
-    ordered = boostopt.solving.automatic_backends.automatic_backends(reference_lpboost())
+    monkeypatch.setattr(boostopt.solving.automatic_backend_order, "_preferred_names", lambda program, start: [])
+    ordered = boostopt.solving.automatic_backend_order.automatic_backends(reference_lpboost())
     names = [backend.name for backend in ordered]
     assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
     assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}

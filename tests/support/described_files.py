@@ -26,7 +26,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.programs.program import Program
 
 cp: Any = cvxpy

@@ -18,10 +18,10 @@ from support.writing_components import Careless, Vandal
 
 from boostopt import boost, get_backend, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import BoostoptError
 from boostopt.oracles import GivenMargins
-from boostopt.programs.loss_penalty import LOSSES, PENALTIES
+from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
 from boostopt.programs.program import Program
 
 LIES = 20

@@ -12,9 +12,9 @@ import cvxpy as cp
 import numpy as np
 from support.reference_formulas import program
 
-from boostopt.descriptions.cvxpy_edges import CvxpyEdges
-from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.programs.program import Program

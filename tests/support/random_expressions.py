@@ -18,16 +18,16 @@ import numpy as np
 from support.reference_formulas import exact_edges, program
 
 from boostopt import ProblemError
-from boostopt.descriptions.cvxpy_edges import CvxpyEdges
-from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.descriptions.description import read_description
-from boostopt.descriptions.partial_minimum import PartialMinimum
+from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.cvxpy_functions.description import read_description
+from boostopt.cvxpy_functions.partial_minimum import PartialMinimum
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, support_bound
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.tilted import Tilted
+from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.problem_certificates.arithmetic.balls import ball
 
 DIGITS = 100

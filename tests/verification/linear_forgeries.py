@@ -22,10 +22,10 @@ import scipy.sparse
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from conic_programs.small_programs import random_program
+from support.forged_texts import verdict_on_text
 
 from boostopt import ConicProgram, exact_optimum
 from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.verification_result import Verification
 
 N_PROGRAMS = 24
@@ -196,17 +196,6 @@ def changed_text(seed: int, rng: np.random.Generator) -> bytes:
     return bytes(changed)
 
 
-def verdict_on(raw: bytes) -> tuple[Verification, Any]:
-    """Return the verdict on a text, and what it states; None if this cannot be read."""
-    try:
-        top = parse_json(raw)
-    except Rejected as rejected:
-        return Verification(False, str(rejected)), None
-    if not isinstance(top, dict):
-        return Verification(False, "no object"), None
-    return verify_linear_certificate(top), top
-
-
 def is_true(verification: Verification, document: Document) -> bool:
     """Return whether the verdict on an accepted file is what `exact_optimum` proves of the program that it states."""
     truth = exact_optimum(program_of(document["program"]))
@@ -227,7 +216,7 @@ def forge(n_forgeries: int, seed: int) -> dict[str, Counter[str]]:
             document = copy.deepcopy(json.loads(text(program_seed)))
             KINDS[kind](document, rng)
             raw = json.dumps(document).encode()
-        verification, top = verdict_on(raw)
+        verification, top = verdict_on_text(raw, verify_linear_certificate)
         assert not verification or is_true(verification, top), f"a lie was accepted: {kind}, {raw.decode()}"
         counts[kind]["true" if verification else "rejected"] += 1
     return counts

@@ -22,6 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support.forged_texts import verdict_on_text
 from support.problem_files import CASES, certified, content, problem_of_statement, text
 
 from boostopt.verification.exact_proofs.exact_multipliers import GroupSlopes, LinearSystem
@@ -37,7 +38,6 @@ from boostopt.verification.problem_kernel.atoms import (
 from boostopt.verification.problem_kernel.problem_checker import lagrangian
 from boostopt.verification.problem_kernel.problem_schema import parse_problem, parse_problem_document
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.verification_result import Verification
 
 cp: Any = cvxpy
@@ -390,14 +390,8 @@ def forged_text(case: str, rng: np.random.Generator) -> bytes:
 
 
 def verdict_on(raw: bytes) -> tuple[Verification, Any]:
-    """Return the verdict on a text, and what it states; None if this cannot be read."""
-    try:
-        top = parse_json(raw)
-    except Rejected as rejected:
-        return Verification(False, str(rejected)), None
-    if not isinstance(top, dict):
-        return Verification(False, "no object"), None
-    return verify_problem_certificate(top), top
+    """Return the verdict on the text of a file of a problem, and what it states."""
+    return verdict_on_text(raw, verify_problem_certificate)
 
 
 def status_and_value(statement: Mapping[str, Any]) -> tuple[str, float]:

@@ -22,7 +22,7 @@ from boostopt import boost, verify
 from boostopt.errors import ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.encoding import BinnedFeatures
+from boostopt.rows.feature_codes import BinnedFeatures
 from boostopt.verification.trusted_kernel import data_passes
 from boostopt.verification.trusted_kernel.data_passes import (
     MAX_Q,
@@ -72,14 +72,19 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
     (
         "erlpboost",
         "lower",
-        "objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
+        "boosting.objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
         by(lambda x: x + Fraction(5, 1000)),
     ),
-    ("erlpboost", "lower", "objectives.exact.ExactSoftMargin.best_lower_bound", by(lambda x: x + Fraction(5, 1000))),
     (
         "erlpboost",
         "lower",
-        "objectives.exact.margin_histogram",
+        "boosting.objectives.exact_objective.ExactSoftMargin.best_lower_bound",
+        by(lambda x: x + Fraction(5, 1000)),
+    ),
+    (
+        "erlpboost",
+        "lower",
+        "boosting.objectives.exact_objective.margin_histogram",
         by(lambda x: type(x)(x.grid, x.counts, x.sums + 10**7 * x.counts)),
     ),
     ("erlpboost", "lower", "rows.margin_grid.MarginGrid.bin_min", by(lambda x: x + 10**7)),
@@ -92,10 +97,20 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
     ),
     ("erlpboost", "lower", "rows.binned_rows.histogram", by(lambda x: (x[0], x[1] + 10**7 * x[0]))),
     ("erlpboost", "lower", "rows.binned_rows.margins", by(lambda M: M + np.int32(10**7))),
-    ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
-    ("erlpboost", "upper", "objectives.exact.ExactSoftMargin.normalizer", by(lambda x: 2 * x)),
-    ("erlpboost", "upper", "objectives.upper_bound.best_direction", by(lambda edges: edges // 2)),
-    ("erlpboost", "upper", "objectives.upper_bound.UpperBound.value", property_patch(lambda x: x - Fraction(5, 1000))),
+    (
+        "erlpboost",
+        "upper",
+        "boosting.objectives.exact_objective.ExactSoftMargin.regularizer_bound",
+        by(lambda x: x - Fraction(5, 1000)),
+    ),
+    ("erlpboost", "upper", "boosting.objectives.exact_objective.ExactSoftMargin.normalizer", by(lambda x: 2 * x)),
+    ("erlpboost", "upper", "boosting.objectives.class_upper_bound.best_direction", by(lambda edges: edges // 2)),
+    (
+        "erlpboost",
+        "upper",
+        "boosting.objectives.class_upper_bound.UpperBound.value",
+        property_patch(lambda x: x - Fraction(5, 1000)),
+    ),
     ("erlpboost", "upper", "rows.binned_rows.BinnedRows.class_edges", by(lambda edges: edges // 2)),
     (
         "erlpboost",
@@ -103,11 +118,26 @@ PATCHED: tuple[tuple[str, str, str, Any], ...] = (
         "rows.binned_rows.signed_sums_by_code",
         by(lambda x: tuple(of_feature // 2 for of_feature in x)),
     ),
-    ("log_loss", "lower", "objectives.exact.ExactLoss.lower_bound", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "objectives.exact.ExactLoss.best_lower_bound", by(lambda x: x + Fraction(5, 1000))),
-    ("log_loss", "lower", "objectives.exact.rounding_bound", by(lambda x: x - 0.005)),
-    ("log_loss", "upper", "objectives.exact.ExactLoss.regularizer_bound", by(lambda x: x - Fraction(5, 1000))),
-    ("log_loss", "upper", "objectives.exact.ExactLoss.normalizer", by(lambda x: 2 * x)),
+    (
+        "log_loss",
+        "lower",
+        "boosting.objectives.exact_objective.ExactLoss.lower_bound",
+        by(lambda x: x + Fraction(5, 1000)),
+    ),
+    (
+        "log_loss",
+        "lower",
+        "boosting.objectives.exact_objective.ExactLoss.best_lower_bound",
+        by(lambda x: x + Fraction(5, 1000)),
+    ),
+    ("log_loss", "lower", "boosting.objectives.exact_objective.rounding_bound", by(lambda x: x - 0.005)),
+    (
+        "log_loss",
+        "upper",
+        "boosting.objectives.exact_objective.ExactLoss.regularizer_bound",
+        by(lambda x: x - Fraction(5, 1000)),
+    ),
+    ("log_loss", "upper", "boosting.objectives.exact_objective.ExactLoss.normalizer", by(lambda x: 2 * x)),
     ("log_loss", "upper", "functions.regularizers.binary_entropy.LogarithmicLoss.values", by(lambda x: x - 0.005)),
 )
 """Functions that the modules of the runs compute with, each made to return too much or too little."""
@@ -140,9 +170,9 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
         "functions.regularizers.base.Regularizer.conjugate_at",
         by(lambda point: replace(point, value=point.value - 0.01)),
     ),
-    ("objectives.soft_margin.SoftMarginObjective.soft_margin", by(lambda x: x + 0.01)),
-    ("objectives.soft_margin.SoftMarginObjective.upper_bound", by(lambda x: x - 0.01)),
-    ("boosting.problem.Problem.class_upper_bound", by(lambda x: (x[0] - 0.01, x[1]))),
+    ("boosting.objectives.soft_margin.SoftMarginObjective.soft_margin", by(lambda x: x + 0.01)),
+    ("boosting.objectives.soft_margin.SoftMarginObjective.upper_bound", by(lambda x: x - 0.01)),
+    ("boosting.boosting_problem.Problem.class_upper_bound", by(lambda x: (x[0] - 0.01, x[1]))),
     ("boosting.run.run.recomputed_bounds", by(lambda bounds: replace(bounds, upper=bounds.upper - 0.01))),
 )
 """Functions that solvers, certificates and steps compute with."""
@@ -179,7 +209,7 @@ def step_run_content() -> Any:
 
 def test_save_of_a_wrong_soft_margin_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name, patch = (
-        "objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
+        "boosting.objectives.margin_histogram.MarginHistogram.soft_margin_lower_bound",
         by(lambda x: x + Fraction(5, 1000)),
     )
     monkeypatch.setattr(f"boostopt.{name}", patch(resolve_name(f"boostopt.{name}")))

@@ -36,7 +36,7 @@ from boostopt.authoring import (
 from boostopt.errors import ProblemError
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
-from boostopt.oracles.raw_features import Feature
+from boostopt.oracles.raw_feature_oracle import Feature
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification import class_oracles as classes
 from boostopt.verification import save, save_class, verify

@@ -39,12 +39,12 @@ from boostopt.authoring import (
     RelativeEntropy,
     Shortfall,
 )
-from boostopt.functions.edge_functions.linear import LinearEdges
-from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.functions.edge_functions.tied import TiedEdges
+from boostopt.functions.edge_functions.linear_edges import LinearEdges
+from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.edge_functions.tied_edges import TiedEdges
 from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativeEntropy
-from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.programs.program import Examples
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int8
+from boostopt.backends.highs.incremental_model import SPACES, HighsModel, HighsRejected
 from boostopt.backends.highs.linear_program import LinearProgram
-from boostopt.backends.highs.model import SPACES, HighsModel, HighsRejected
 
 BASIC, AT_LOWER, FREE = 1, 0, 3
 """HiGHS's numbers for a variable in the basis, at its lower bound, and free at 0."""

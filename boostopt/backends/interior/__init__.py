@@ -1,5 +1,5 @@
 """boostopt's own solver: a structured primal-dual interior point method."""
 
-from boostopt.backends.interior.backend import InteriorBackend
+from boostopt.backends.interior.interior_backend import InteriorBackend
 
 __all__ = ["InteriorBackend"]

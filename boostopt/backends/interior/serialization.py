@@ -9,8 +9,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array
 from boostopt._utils.files import Keys
-from boostopt.backends.interior.newton import Iterate
-from boostopt.backends.interior.start import ORDERS, CentralPath
+from boostopt.backends.interior.newton_steps import Iterate
+from boostopt.backends.interior.starting_points import ORDERS, CentralPath
 
 ITERATE_FIELDS = Keys(
     Iterate,

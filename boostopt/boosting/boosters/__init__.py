@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from boostopt._utils.lazy_names import import_modules
-from boostopt.boosting.registry import BOOSTERS_BY_NAME
+from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
-from boostopt.programs.catalogue import formulation_in
+from boostopt.programs.formulation_catalogue import formulation_in
 
 
 def _booster_in(module: ModuleType) -> Booster:

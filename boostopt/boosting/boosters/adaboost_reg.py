@@ -34,9 +34,9 @@ from typing import ClassVar, cast
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, State
+from boostopt.boosting.run.run_state import MEMORY_PAST_WEIGHT, State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter

@@ -35,9 +35,9 @@ import numpy as np
 from scipy.special import erfc, erfcinv
 
 from boostopt._utils.array_types import ExampleVector
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.errors import OptionError, ProblemError, short_repr

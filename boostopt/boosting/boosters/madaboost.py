@@ -28,9 +28,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS, Booster, Reweighting, certified_nu, valid_nu
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.programs.boosting_spec import BoostingSpec

@@ -20,12 +20,12 @@ from functools import cached_property
 import numpy as np
 
 from boostopt._utils.array_types import HypothesisVector
-from boostopt.boosting.histogram_newton.evaluator import DualEvaluator, Evaluation, Iterate
-from boostopt.boosting.histogram_newton.solver import HistogramNewton, integer_weights
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation, Iterate
+from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
+from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION
-from boostopt.objectives.margin_histogram import WeightFunction
 from boostopt.rows.margin_grid import MARGIN_SCALE
 
 MAX_SUM_GROWTH = 4.0

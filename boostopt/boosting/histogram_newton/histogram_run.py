@@ -16,32 +16,32 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_parameters
-from boostopt._utils.user_files import text_digest
+from boostopt._utils.user_modules import text_digest
 from boostopt.backends.base import Deadline
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
 from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
 from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.histogram_run_file import CheckpointWriter, StoredHistogramRun, detached
+from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
 from boostopt.boosting.histogram_newton.program_bounds import program_bounds
-from boostopt.boosting.histogram_newton.solver import HistogramNewton
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem, exact_objective_of_problem
-from boostopt.boosting.run.history import History, Sparse, StoredRound
-from boostopt.boosting.run.initial import check_checkpoint_matches, initial_record
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSoftMargin
+from boostopt.boosting.run.initial_run_data import check_checkpoint_matches, initial_record
 from boostopt.boosting.run.progress_line import progress_line
 from boostopt.boosting.run.run import FILE_READERS, Run
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, remove_partial_files, warn_of_change
-from boostopt.boosting.run.state import OracleBounds, State
+from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace, TraceRow
+from boostopt.boosting.run.weight_history import History, Sparse, StoredRound
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.exact import ExactObjective, ExactSoftMargin
 from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle
 from boostopt.oracles.binned_oracle import BinnedClass
-from boostopt.oracles.distributed.detached import rows_missing_error
+from boostopt.oracles.distributed.detached_oracle import rows_missing_error
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE

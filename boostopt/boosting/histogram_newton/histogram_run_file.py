@@ -21,9 +21,11 @@ import numpy as np
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.files import Keys, write_atomically, write_npz
 from boostopt._utils.validation import check_path
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, ExactBounds, Snapshot, SolverState
-from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import Problem, exact_objective_of_problem
+from boostopt.boosting.objectives.class_upper_bound import UpperBound, check_hypotheses, upper_bound
+from boostopt.boosting.objectives.exact_objective import ExactObjective
 from boostopt.boosting.run.run_file import (
     FORMAT,
     HISTOGRAM_KIND,
@@ -38,11 +40,9 @@ from boostopt.boosting.run.run_file import (
     require_numbers,
 )
 from boostopt.errors import DataError
-from boostopt.objectives.exact import ExactObjective
-from boostopt.objectives.upper_bound import UpperBound, check_hypotheses, upper_bound
 from boostopt.oracles.base import Hypothesis, HypothesisClass
 from boostopt.oracles.binned_oracle import BinnedClass
-from boostopt.oracles.distributed.detached import DetachedOracle
+from boostopt.oracles.distributed.detached_oracle import DetachedOracle
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid

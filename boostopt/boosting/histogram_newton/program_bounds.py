@@ -13,13 +13,13 @@ import math
 from collections.abc import Sequence
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.boosting.histogram_newton.evaluator import DualEvaluator
-from boostopt.boosting.problem import Problem
-from boostopt.certificates.bound_checks import as_bound
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator
+from boostopt.boosting.objectives.class_upper_bound import UpperBound
+from boostopt.boosting.objectives.exact_objective import ExactObjective, margin_histogram, summation
+from boostopt.boosting.objectives.margin_histogram import MarginHistogram
+from boostopt.boosting_certificates.nan_checks import as_bound
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.objectives.exact import ExactObjective, margin_histogram, summation
-from boostopt.objectives.margin_histogram import MarginHistogram
-from boostopt.objectives.upper_bound import UpperBound
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split

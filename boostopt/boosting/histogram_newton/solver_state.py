@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt.boosting.histogram_newton.evaluator import Iterate
+from boostopt.boosting.histogram_newton.dual_evaluator import Iterate
+from boostopt.boosting.objectives.class_upper_bound import UpperBound
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.objectives.upper_bound import UpperBound
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 

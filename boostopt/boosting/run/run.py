@@ -14,19 +14,19 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int8
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
-from boostopt.boosting.run.history import Round
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
-from boostopt.boosting.run.state import MEMORY_PAST_WEIGHT, OracleBounds
+from boostopt.boosting.run.run_state import MEMORY_PAST_WEIGHT, OracleBounds
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace
+from boostopt.boosting.run.weight_history import Round
 from boostopt.boosting.stopping_rules import RULES
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.history import History
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.trace import Trace
+from boostopt.boosting.run.weight_history import History
 from boostopt.oracles.base import StateDict as OracleState
 
 

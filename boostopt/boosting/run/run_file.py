@@ -21,17 +21,17 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, HypothesisVector
 from boostopt._utils.files import Keys, lack_of, leftover_temporary_files, read_npz, write_atomically, write_plain_npz
-from boostopt._utils.user_files import is_python_file_path, text_digest
+from boostopt._utils.user_modules import is_python_file_path, text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.registry import resolve_formulation
-from boostopt.boosting.run.history import History
+from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.run_data import RunData
-from boostopt.boosting.run.state import OracleBounds, State
+from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
+from boostopt.boosting.run.weight_history import History
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
 from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
 from boostopt.programs.boosting_spec import FinalWeights, UpdateKind

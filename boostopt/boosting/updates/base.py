@@ -11,9 +11,9 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.backends.base import Deadline
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.numerics.root_finding import find_root
 

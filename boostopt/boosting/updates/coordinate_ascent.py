@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext, line_search_root
 from boostopt.functions.edge_functions.base import EdgeFunction
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt.backends.base import Backend
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.state import State
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import Update, UpdateContext, line_search_root, unit_weight
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.solving.solution import Outcome

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.bounded import FixedEdges
+from boostopt.functions.edge_functions.edge_bound_indicators import FixedEdges
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.programs.step_rules.step_sizes import step_to_edge
 

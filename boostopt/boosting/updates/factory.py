@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from boostopt._utils.validation import check_instance
 from boostopt.backends.base import Backend
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.coordinate_ascent import CoordinateLineSearch, CoordinateStep

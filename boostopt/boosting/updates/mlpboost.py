@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from boostopt.backends.base import Backend
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.state import State
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import Update, UpdateContext
 from boostopt.errors import require_not_none
-from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.solving.solve import solve
 
 MEMORY_LP_COLUMNS = "weighed"

@@ -20,9 +20,9 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.qp.simplex_qp import simplex_maximizer
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import CorrectiveUpdate, short_step_size
 from boostopt.errors import require_not_none

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
-from boostopt.boosting.run.state import State
+from boostopt.boosting.objectives.soft_margin import SUM_TOL
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import CorrectiveUpdate, LineSearch, line_search_size
-from boostopt.objectives.soft_margin import SUM_TOL
 
 
 @dataclass(frozen=True, eq=False)

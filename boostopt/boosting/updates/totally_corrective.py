@@ -14,9 +14,9 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Int
 from boostopt.backends import get_backend
 from boostopt.backends.base import Backend, Deadline, WarmStart
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.stabilization import WorkingSet, select_working_set
 from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext
 from boostopt.boosting.updates.coordinate_ascent import CoordinateStep

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.user_files import format_location, locate_function, locate_last_user_frame
+from boostopt._utils.user_modules import format_location, locate_function, locate_last_user_frame
 from boostopt.checks.check_report import Check
 from boostopt.errors import BoostoptError
 

@@ -16,10 +16,10 @@ from rich.text import Text
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.boosting.api import boost
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.boost_function import boost
+from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.run import Run
-from boostopt.certificates.file_metadata import feature_metadata
+from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.cli.application import command, console
 from boostopt.cli.cluster_data import cluster_connection, reject_distributed, validate_binned
 from boostopt.cli.option_groups import BoostParameters, FileOptions, RunOptions, SeededClassOptions

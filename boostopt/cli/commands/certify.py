@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boostopt._utils.validation import check_tolerance
-from boostopt.certificates.file_metadata import feature_metadata
+from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.cli.application import command, console, warn_about_unread_arrays
 from boostopt.cli.option_groups import BindingOptions
 from boostopt.cli.option_parsing import get_formulation_option
@@ -16,7 +16,7 @@ from boostopt.cli.option_types import Data, FormulationName, Tol
 from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
 from boostopt.comparison.rendering.console_tables import certificate_table
 from boostopt.data.answer_files import load_answer
-from boostopt.programs.identity import certificate_to_json_text
+from boostopt.programs.program_identity import certificate_to_json_text
 from boostopt.verification import save as save_certificate
 
 

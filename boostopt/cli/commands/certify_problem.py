@@ -15,7 +15,7 @@ from rich.text import Text
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.files import file_suffix
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import (
+from boostopt._utils.user_modules import (
     is_place_in_file,
     load_object,
     load_user_module,
@@ -35,14 +35,10 @@ from boostopt.errors import (
     reason_on_one_line,
     short_repr,
 )
+from boostopt.problem_certificates.condition_measurement import measure_conditions
+from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
-from boostopt.problem_certificates.problem_explanation import (
-    DEFAULT_TOLERANCE,
-    ProblemExplanation,
-    explain_program,
-    measure_conditions,
-)
-from boostopt.problem_certificates.reading import has_usable_value
+from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, explain_program
 from boostopt.verification.linear_programs.linear_writer import fraction_text
 
 ProblemName = Annotated[

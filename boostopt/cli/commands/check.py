@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from boostopt._utils.user_files import classes_in, is_python_file_path, load_user_module
+from boostopt._utils.user_modules import classes_in, is_python_file_path, load_user_module
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.checks import CheckReport, check_backend, check_formulation, check_oracle
@@ -16,7 +16,7 @@ from boostopt.cli.application import command, console
 from boostopt.cli.option_parsing import get_formulation_option, parse_setting
 from boostopt.cli.option_types import NUMBER, Set
 from boostopt.oracles import Oracle
-from boostopt.programs.catalogue import defines_formulation
+from boostopt.programs.formulation_catalogue import defines_formulation
 
 
 @command("check")

@@ -43,8 +43,8 @@ from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
 from boostopt.comparison.provenance import Provenance
 from boostopt.errors import OptionError, ProblemError
-from boostopt.programs.convex_problem import ConvexProblem
 from boostopt.programs.program import Program
+from boostopt.programs.user_cvxpy_problem import ConvexProblem
 from boostopt.reporting import check_place, check_tools
 from boostopt.reporting import report as write_report
 

@@ -22,7 +22,7 @@ from boostopt.exporting.export import FORMAT_LIST, format_of
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.program_set import result_text
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.identity import program_digest, program_facts
+from boostopt.programs.program_identity import program_digest, program_facts
 
 DEFAULT_SIDE = "primal"
 """The side that the command writes by default."""

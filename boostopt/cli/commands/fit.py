@@ -15,10 +15,11 @@ from rich.text import Text
 
 from boostopt._utils.formatting import escape_unprintable, format_count, format_interval
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_files import is_python_file_path
+from boostopt._utils.user_modules import is_python_file_path
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
-from boostopt.boosting.problem import DEFAULT_EPSILON, round_parameters
-from boostopt.boosting.registry import resolve_formulation
+from boostopt.boosting.boosting_problem import DEFAULT_EPSILON, round_parameters
+from boostopt.boosting.name_resolution import resolve_formulation
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.cli.application import command, console
@@ -54,9 +55,8 @@ from boostopt.cli.run_output import (
 )
 from boostopt.data.datasets import LabelledTable
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
-from boostopt.objectives.soft_margin import SoftMarginObjective
-from boostopt.programs.catalogue import default_formulation_name
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import default_formulation_name
 
 MAX_SHOWN_FEATURES = 5
 """Number of features that the table shows."""

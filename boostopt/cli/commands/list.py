@@ -13,14 +13,15 @@ from rich.text import Text
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
-from boostopt.boosting.registry import BOOSTERS_BY_NAME
+from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.cli.application import command, console
 from boostopt.cli.option_parsing import split_names
 from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE, parameter_signature
 from boostopt.errors import OptionError
-from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.loss_penalty import LOSSES, PENALTIES, SEPARATOR, SIGNED_PREFIX
+from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
+from boostopt.programs.loss_penalty_formulation import SEPARATOR, SIGNED_PREFIX
+from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
 
 INDENT = "    "
 """The indentation of text below a name."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import typer
 
 from boostopt._utils.files import write_atomically
-from boostopt._utils.user_files import load_single_class
+from boostopt._utils.user_modules import load_single_class
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, print_error
 from boostopt.cli.cluster_data import cluster_connection, predict_on_cluster, reject_distributed

@@ -25,8 +25,8 @@ from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError, format_names_truncated
 from boostopt.oracles import Oracle
-from boostopt.programs.catalogue import default_formulation_name, get_formulation
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import default_formulation_name, get_formulation
 from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
 from boostopt.verification.problem_certificate_files import PROBLEM_FILES, is_problem_certificate

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.formatting import format_count
-from boostopt.backends.profiles import is_named_profile
-from boostopt.certificates.certificate import Certificate
+from boostopt.backends.accuracy_profiles import is_named_profile
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.comparison.rendering.phrases import (
     answering_backend_text,
     best_form_text,

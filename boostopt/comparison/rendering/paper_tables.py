@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from boostopt._utils.data_frames import latex_table
-from boostopt.backends.profiles import is_named_profile
+from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import request_text
 from boostopt.comparison.rendering.phrases import (

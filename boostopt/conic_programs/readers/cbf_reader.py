@@ -23,8 +23,8 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
-from boostopt.conic_programs.readers.text_lines import MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.numbered_lines import MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.sparse_entries import dense_vector, sparse_columns
 from boostopt.errors import DataError
 
 FORMAT_NAME = "CBF"

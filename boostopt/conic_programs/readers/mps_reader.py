@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.readers.entries import dense_vector, sparse_columns
-from boostopt.conic_programs.readers.text_lines import TextLines, finite_number
+from boostopt.conic_programs.readers.numbered_lines import TextLines, finite_number
+from boostopt.conic_programs.readers.sparse_entries import dense_vector, sparse_columns
 from boostopt.errors import ProblemError
 
 FORMAT_NAME = "MPS"

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.conic_programs.readers.entries import sparse_columns
-from boostopt.conic_programs.readers.text_lines import LINE_ENDS, MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.numbered_lines import LINE_ENDS, MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.sparse_entries import sparse_columns
 from boostopt.errors import DataError
 
 FORMAT_NAME = "SDPA's sparse format"

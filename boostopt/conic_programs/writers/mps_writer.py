@@ -55,7 +55,8 @@ def mps_lines(program: ConicProgram) -> Iterator[str]:
     if program.offset:
         yield f" RHS {objective} {-sign * program.offset!r}"
     yield from (f" RHS {row} {number!r}" for row, number in zip(rows, right_sides, strict=True) if number)
-    yield "RANGES"
+    if any(number is not None for number in ranges):
+        yield "RANGES"
     yield from (f" RANGE {row} {number!r}" for row, number in zip(rows, ranges, strict=True) if number is not None)
     yield "BOUNDS"
     for column, lower, upper in zip(columns, program.lower.tolist(), program.upper.tolist(), strict=True):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from boostopt._utils.formatting import format_interval, html_table
-from boostopt.certificates.bound_checks import check_bounds
+from boostopt.boosting_certificates.nan_checks import check_bounds
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 

@@ -26,11 +26,11 @@ from boostopt._utils.validation import (
     invalid_value_error,
 )
 from boostopt.backends.base import Backend
-from boostopt.boosting.api import boost
-from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_default
-from boostopt.boosting.options import BoostOptions, BoostRequest
-from boostopt.boosting.problem import Problem, round_parameters
-from boostopt.boosting.registry import booster_hint
+from boostopt.boosting.boost_function import boost
+from boostopt.boosting.boost_options import BoostOptions, BoostRequest
+from boostopt.boosting.boosting_problem import Problem, round_parameters
+from boostopt.boosting.histogram_newton.method_selection import histogram_inputs, is_default
+from boostopt.boosting.name_resolution import booster_hint
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION

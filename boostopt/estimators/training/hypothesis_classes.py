@@ -10,7 +10,7 @@ from typing import Any
 
 from boostopt import oracles
 from boostopt._utils.array_types import Array, ExampleVector, Int8
-from boostopt._utils.user_files import is_python_file_path, load_single_class
+from boostopt._utils.user_modules import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_oracle_factory

@@ -24,9 +24,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.formatting import format_interval
+from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import MarginWarning
-from boostopt.objectives.soft_margin import SOFT_MARGIN
 
 SMALL_SOFT_MARGIN = 0.01
 """Largest soft margin that still causes a warning: stumps reach it on random labels."""

@@ -17,9 +17,9 @@ from boostopt._utils.files import Keys
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
-from boostopt.oracles.features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
-from boostopt.oracles.rbf.fitting import RBFNetwork, RBFSettings, fit_rbf
+from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.rbf.network_fitting import RBFNetwork, RBFSettings, fit_rbf
 from boostopt.oracles.weight_scaling import as_distribution
 
 NETWORK = Keys(RBFNetwork, {"centres": "centres", "widths": "widths", "output_weights": "output_weights"})

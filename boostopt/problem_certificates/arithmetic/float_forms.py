@@ -20,8 +20,14 @@ from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free import sum_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma, is_exact_product
+from boostopt.problem_certificates.arithmetic.affine_forms import (
+    AffineForm,
+    Row,
+    RowBlock,
+    check_coefficients,
+    full_shape,
+)
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, Enclosure, enclosing_balls, enclosures
-from boostopt.problem_certificates.arithmetic.forms import AffineForm, Row, RowBlock, check_coefficients, full_shape
 
 
 def absolute(matrix: Any) -> Any:

@@ -14,10 +14,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Int
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import axis_groups
+from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, check_coefficients
 from boostopt.problem_certificates.arithmetic.balls import ball, midpoints
-from boostopt.problem_certificates.arithmetic.forms import AffineForm, check_coefficients
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.eigenvalues import SumOfLargestEigenvalues, VonNeumannEntropy
+from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
 from boostopt.problem_certificates.atoms.elementwise import (
     Entropy,
     Exponential,
@@ -28,9 +28,10 @@ from boostopt.problem_certificates.atoms.elementwise import (
     RealPower,
     ShiftedLogarithm,
 )
-from boostopt.problem_certificates.atoms.extremes import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
-from boostopt.problem_certificates.atoms.smooth import (
+from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
+from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
+from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
+from boostopt.problem_certificates.atoms.multivariate_smooth import (
     GeometricMean,
     LogSumExp,
     PowerMean,
@@ -38,14 +39,7 @@ from boostopt.problem_certificates.atoms.smooth import (
     QuadraticOverLinear,
     RelativeEntropy,
 )
-from boostopt.problem_certificates.atoms.spectral import (
-    LargestEigenvalue,
-    LogDeterminant,
-    MatrixFraction,
-    NuclearNorm,
-    SpectralNorm,
-    TraceOfInverse,
-)
+from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 
 MAX_EXPONENT = 1e6
 """Largest absolute value of an exponent."""

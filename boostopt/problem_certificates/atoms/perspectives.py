@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, combination
 from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down
-from boostopt.problem_certificates.arithmetic.forms import AffineForm, combination
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     UNBOUNDED,

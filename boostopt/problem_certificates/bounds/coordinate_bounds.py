@@ -17,11 +17,12 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, round_up
-from boostopt.problem_certificates.bounds.propagation import Propagation
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.feasible_point import solved_point
-from boostopt.problem_certificates.minorant import WrongSign, affine_minorant
-from boostopt.problem_certificates.reading import ReadProblem, dual_matrix, dual_vector
-from boostopt.problem_certificates.steps import float_point, improved_choice, initial_choice
+from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector
+from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant
+from boostopt.problem_certificates.minorants.multiplier_steps import float_point, improved_choice, initial_choice
+from boostopt.problem_certificates.problem_reading import ReadProblem
 
 MAX_SOLVES = 200
 """Maximum number of auxiliary solves."""

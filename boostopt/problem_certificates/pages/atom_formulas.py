@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.problem_certificates.pages.formulas import (
+from boostopt.problem_certificates.pages.tex_formulas import (
     ENTRYWISE,
     ONES,
     PRODUCT,

@@ -12,10 +12,12 @@ from typing import Any
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.atoms.cones import CONSTRAINT_REASONS
+from boostopt.problem_certificates.atoms.cone_inequalities import CONSTRAINT_REASONS
 from boostopt.problem_certificates.pages.atom_formulas import axis_index, comma_list
 from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter
-from boostopt.problem_certificates.pages.formulas import (
+from boostopt.problem_certificates.pages.lagrangian_slopes import WeightedTerm
+from boostopt.problem_certificates.pages.slope_rules import Weight
+from boostopt.problem_certificates.pages.tex_formulas import (
     ONES,
     PRODUCT,
     SIMPLE,
@@ -26,7 +28,6 @@ from boostopt.problem_certificates.pages.formulas import (
     number_formula,
     signed_sum,
 )
-from boostopt.problem_certificates.pages.slopes import Weight, WeightedTerm
 
 LETTERS: dict[str, tuple[str, ...]] = {
     "inequality": (r"\lambda",),

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.problem_certificates.pages.formulas import (
+from boostopt.problem_certificates.pages.tex_formulas import (
     IDENTITY,
     ONES,
     ONES_MATRIX,

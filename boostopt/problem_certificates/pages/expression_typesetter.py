@@ -14,7 +14,7 @@ from boostopt.problem_certificates.pages.atom_formulas import (
     sum_formula,
 )
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
-from boostopt.problem_certificates.pages.formulas import (
+from boostopt.problem_certificates.pages.tex_formulas import (
     ELLIPSIS,
     PRODUCT,
     Formula,

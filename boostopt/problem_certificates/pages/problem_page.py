@@ -12,9 +12,10 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.pages.constraint_formulas import constraint_formulas, weight_symbol
 from boostopt.problem_certificates.pages.expression_names import ExpressionNames
 from boostopt.problem_certificates.pages.expression_typesetter import ExpressionTypesetter, form_of, visible_positions
-from boostopt.problem_certificates.pages.formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
-from boostopt.problem_certificates.pages.slopes import SlopeCollector, Slopes, Weight, WeightedTerm, sum_with_dots
-from boostopt.problem_certificates.problem_certificate import check_form, non_convex_part
+from boostopt.problem_certificates.pages.lagrangian_slopes import SlopeCollector, Slopes, WeightedTerm, sum_with_dots
+from boostopt.problem_certificates.pages.slope_rules import Weight
+from boostopt.problem_certificates.pages.tex_formulas import PRODUCT, SUM, Formula, escape_words, in_brackets
+from boostopt.problem_certificates.problem_kinds import check_form, non_convex_part
 
 MAX_SHOWN_ENTRIES = 4
 """Number of entries up to which the table of symbols has the numbers of data."""

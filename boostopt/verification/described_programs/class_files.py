@@ -20,9 +20,9 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.files import write_atomically
 from boostopt._utils.validation import check_path
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.errors import BoostoptError, ProblemError, reason_of
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import SoftMarginObjective
 from boostopt.oracles.base import Oracle
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.certificate_files import class_description, to_json_value

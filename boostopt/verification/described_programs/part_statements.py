@@ -11,9 +11,9 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.descriptions.cvxpy_edges import CvxpyEdges
-from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.descriptions.description import Description
+from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.cvxpy_functions.description import Description
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
@@ -22,7 +22,7 @@ from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.functions.statements import defines_own_kind
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.reading import ReadProblem, read_problem
+from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem
 from boostopt.verification.problem_statement import number_to_json, problem_to_json
 
 COMPUTED_KINDS = ("formula",)

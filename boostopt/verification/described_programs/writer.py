@@ -22,13 +22,14 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt._utils.files import write_atomically
 from boostopt._utils.validation import check_path
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
 from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import with_implied_equations
-from boostopt.problem_certificates.problem_certificate import ProblemAnswer, certified_lower_bound, scaled_gap
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
+from boostopt.problem_certificates.problem_certificate import ProblemAnswer
+from boostopt.problem_certificates.problem_reading import ReadProblem
 from boostopt.programs.program import Program
 from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.described_programs.verdict import (

@@ -20,10 +20,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.problem_certificates.arithmetic.balls import pivots
-from boostopt.problem_certificates.atoms.spectral import TraceOfInverse
-from boostopt.problem_certificates.minorant import Choice
-from boostopt.problem_certificates.reading import ReadProblem
-from boostopt.problem_certificates.steps import float_pullback
+from boostopt.problem_certificates.atoms.matrix_functions import TraceOfInverse
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
+from boostopt.problem_certificates.minorants.multiplier_steps import float_pullback
+from boostopt.problem_certificates.problem_reading import ReadProblem
 from boostopt.verification.problem_kernel.atoms import (
     Divergence,
     Entropy,

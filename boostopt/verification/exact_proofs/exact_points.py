@@ -12,8 +12,8 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.implied_equations import with_implied_equations
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
-from boostopt.problem_certificates.rays import ZERO_TOL, proposed_direction
-from boostopt.problem_certificates.reading import ReadProblem
+from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.unbounded_rays import ZERO_TOL, proposed_direction
 from boostopt.verification.exact_proofs.exact_multipliers import solve_near
 from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector
 from boostopt.verification.problem_statement import rational_of

@@ -16,10 +16,10 @@ from boosting.random_classes import LP, RandomClass, draw_class
 from boostopt import DataError, OptionError, ProblemError, boost, list_formulations, verify
 from boostopt.boosting import BoostOptions, Stabilization, path
 from boostopt.boosting.boosters import BOOSTERS, Booster, outside
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.run.state import State
+from boostopt.boosting.run.run_state import State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.oracles import DecisionStumps

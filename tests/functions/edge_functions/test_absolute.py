@@ -10,7 +10,7 @@ from support.problems import draw
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 from support.speeds import many
 
-from boostopt.functions.edge_functions.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 

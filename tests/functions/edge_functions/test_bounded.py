@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
 
-from boostopt.functions.edge_functions.bounded import BoundedEdges, FixedEdges
+from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges
 
 seeds = st.integers(0, 2**32 - 1)
 

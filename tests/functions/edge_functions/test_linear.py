@@ -7,7 +7,7 @@ import pytest
 from support.problems import REFERENCE_D0, REFERENCE_U
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
-from boostopt.functions.edge_functions.linear import LinearEdges
+from boostopt.functions.edge_functions.linear_edges import LinearEdges
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 SLOPES = (-0.5, 0.0, 2.0)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.speeds import many
 
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 
 G = MaximumEdge()
 

@@ -14,8 +14,8 @@ from support.problems import REFERENCE_U
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
 from boostopt.functions.edge_functions.penalties import ElasticEdges
-from boostopt.functions.edge_functions.squared import SquaredEdges, SquaredPositiveEdges
-from boostopt.functions.regularizers.standard_losses import Hinge
+from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.functions.statements import defines_own_kind
 
 seeds = st.integers(0, 2**32 - 1)

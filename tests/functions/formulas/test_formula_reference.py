@@ -12,7 +12,7 @@ from support.speeds import many
 
 from boostopt.authoring import CappedSimplex, FormulaRegularizer, formula, prototype
 from boostopt.errors import ProblemError
-from boostopt.functions.edge_functions.maximum import MaximumEdge
+from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.programs.program import Program
 
 DIGITS = 40

@@ -30,14 +30,14 @@ from boostopt.authoring import (
     edge_formula,
     formula,
 )
-from boostopt.certificates.certificate import Certificate
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
+from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.formulas.differentiation import differentiate
 from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
 from boostopt.functions.formulas.parsing import parse_formula
-from boostopt.objectives.class_certificate import ClassCertificate
-from boostopt.objectives.soft_margin import SoftMarginObjective
 
 STEEP = "d*log(d/u)+(u-d)*log((u-d)/u)"
 """Infinitely steep at both bounds, of which one is the only point where nu = N."""

@@ -15,7 +15,7 @@ from support.reference_formulas import (
     assert_stable,
 )
 
-from boostopt.functions.regularizers.standard_losses import Hinge
+from boostopt.functions.regularizers.loss_conjugates import Hinge
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -18,8 +18,8 @@ from support.reference_formulas import (
 )
 
 from boostopt import ProblemError
+from boostopt.functions.regularizers.loss_conjugates import Exponential, Logistic, QuadraticHinge
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, QuadraticHinge
 
 seeds = st.integers(0, 2**32 - 1)
 

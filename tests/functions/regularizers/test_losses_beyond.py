@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.functions.regularizers.standard_losses import Exponential, Logistic, LossConjugate, QuadraticHinge
+from boostopt.functions.regularizers.loss_conjugates import Exponential, Logistic, LossConjugate, QuadraticHinge
 
 C = np.array([1.0, 2.5, 0.5])
 

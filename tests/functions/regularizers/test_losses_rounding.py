@@ -12,7 +12,7 @@ import pytest
 from boostopt import combine
 from boostopt._utils.array_types import Array
 from boostopt.authoring import Exponential, QuadraticHinge
-from boostopt.functions.regularizers.standard_losses import LossConjugate
+from boostopt.functions.regularizers.loss_conjugates import LossConjugate
 
 UNIT = 20 * float(np.finfo(np.float64).eps)
 """The smallest unit that callers pass, about: the longest sum of a few terms."""

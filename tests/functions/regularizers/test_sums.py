@@ -27,16 +27,16 @@ from support.reference_formulas import (
 
 from boostopt import ProblemError, check_regularizer
 from boostopt.authoring import POSITIVE, BoundedEdges, parameter, prototype
-from boostopt.descriptions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
-from boostopt.functions.regularizers.margin_statistics import MarginVariance
+from boostopt.functions.regularizers.linear_tilt import Tilted
+from boostopt.functions.regularizers.loss_conjugates import Hinge
+from boostopt.functions.regularizers.margin_variance import MarginVariance
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
-from boostopt.functions.regularizers.standard_losses import Hinge
-from boostopt.functions.regularizers.tilted import Tilted
 from boostopt.functions.regularizers.weighted_squares import Squares
 
 seeds = st.integers(0, 2**32 - 1)

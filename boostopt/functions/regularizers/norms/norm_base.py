@@ -29,7 +29,7 @@ from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.delegating import DelegatingRegularizer
+from boostopt.functions.regularizers.delegating_base import DelegatingRegularizer
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy

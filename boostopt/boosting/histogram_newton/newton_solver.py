@@ -1,0 +1,485 @@
+"""Newton column generation whose only access to the rows are aggregates.
+
+If F is smooth, the example weights d are a function of the margins, and the margins are a function of the hypothesis
+weights w. So the solver keeps nothing of the size of the rows except the margins, which are integers and stay with
+the rows. Sums of integers give the following exactly: a lower bound of the objective at w, a feasible distribution
+d(w), the edges of the whole class under it (the gradient of D), and so both bounds of the class.
+
+    evaluate w      margins -> histogram -> lower bound, d(w), D(w)
+                    edges of the class under d(w) -> upper bound         stop if the bounds are within epsilon
+    add columns     the best hypothesis of each of the best features
+    Newton step     maximize the quadratic model of D over the simplex, then line search
+
+Nested samples of the rows are solved first. They determine the first iterate on all rows, but no bound.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
+from boostopt.backends.base import Deadline
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation, Iterate
+from boostopt.boosting.histogram_newton.solver_state import (
+    EvaluationRecord,
+    ExactBounds,
+    Snapshot,
+    SolverState,
+)
+from boostopt.boosting.objectives.class_upper_bound import UpperBound, best_direction
+from boostopt.boosting.objectives.exact_objective import ExactObjective
+from boostopt.boosting.objectives.margin_histogram import WeightFunction
+from boostopt.boosting.run.interrupts import Interrupts
+from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.boosting.updates.base import unit_weight
+from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, SOLVED_GAP_FRACTION, newton_target
+from boostopt.errors import reason_of, require_not_none
+from boostopt.functions.numerics.rounding_errors import float_below
+from boostopt.oracles.top_k import top_k_groups
+from boostopt.rows.binned_rows import BinnedRows
+from boostopt.rows.margin_grid import MARGIN_SCALE
+from boostopt.rows.row_block import Split
+
+SAMPLE_SIZES = (5_000, 20_000, 200_000)
+"""The approximate sizes of the samples that are solved first."""
+
+MIN_ROWS_PER_SAMPLED_ROW = 4
+"""A sample is used only if the rows are at least this many times as many."""
+
+SAMPLING_ERROR = 1.5
+"""A sample of n rows is solved to a gap of this number over sqrt(n), the random error of its edges."""
+
+MIN_COLUMNS, POOL_GROWTH = 16, 0.1
+"""The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
+
+SUFFICIENT_INCREASE, MAX_BACKTRACKS = 0.1, 6
+"""Armijo's constant of the line search, and the largest number of shorter steps."""
+
+RESOLUTION = 0.02
+"""The smallest significant difference of values of D, as a share of the width of a bin. If the step promises less, the
+line search compares slopes, which costs an evaluation."""
+
+POOR_GAIN, SPREAD_INCREASE = 0.1, 4.0
+GOOD_GAIN, SPREAD_DECREASE = 0.35, 1.4
+"""The control of the curvature spread. The gain is the increase of D by a full step over the increase that the slope
+promises; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is multiplied by SPREAD_INCREASE.
+Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
+
+MIN_GAP_DECREASE = 0.9
+"""The factor by which the gap must fall to count as a decrease."""
+
+MAX_STALLED_ITERATIONS = 5
+"""The largest number of iterations in a row without an increase of D. After them, the level ends."""
+
+MAX_ITERATIONS_PER_GAP_DECREASE = 100
+"""The largest number of iterations without a decrease of the gap. After them, integers are too coarse for the run."""
+
+
+class HistogramNewton:
+    """The solver: column generation by Newton steps on aggregates over the rows.
+
+    Parameters
+    ----------
+    problem
+        The problem, with representative examples.
+    rows
+        The examples.
+    objective
+        The objective over these rows.
+    symmetric
+        Whether the class is closed under negation.
+    options
+        The limits, and the number of columns per iteration.
+    on_iteration
+        A function that is called with the record of each evaluation on all rows.
+    on_snapshot
+        A function that is called with a snapshot before each evaluation on all rows; None for no such function.
+    snapshot
+        The snapshot from which the solver continues; None for a new run.
+
+    Attributes
+    ----------
+    splits
+        The columns of the pool.
+    bounds
+        The bounds of the objective over the class.
+    stop_reason
+        The reason why the run ended; "" before its end.
+    log
+        The records of all evaluations.
+    level
+        The smoothing level of the next program.
+    weights_by_iteration
+        The weights of the program at each evaluation on all rows.
+    """
+
+    problem: Problem
+    rows: BinnedRows
+    objective: ExactObjective
+    symmetric: bool
+    on_iteration: Callable[[EvaluationRecord], None]
+    on_snapshot: Callable[[Snapshot], None] | None
+    max_iterations: int | None
+    columns_per_iteration: int
+    level: int
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: BinnedRows,
+        objective: ExactObjective,
+        symmetric: bool,
+        options: BoostOptions,
+        on_iteration: Callable[[EvaluationRecord], None],
+        on_snapshot: Callable[[Snapshot], None] | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        self.problem, self.rows, self.objective, self.symmetric = problem, rows, objective, symmetric
+        self.epsilon: float = problem.epsilon / objective.unit
+        self.on_iteration, self.on_snapshot = on_iteration, on_snapshot
+        self.max_iterations, self.columns_per_iteration = (
+            options.max_rounds,
+            max(options.columns_per_round, MIN_COLUMNS),
+        )
+        self.deadline: Deadline = Deadline.after(None)
+        self.splits: list[Split] = list[Split]() if snapshot is None else list(snapshot.pool)
+        self.log: list[EvaluationRecord] = list[EvaluationRecord]() if snapshot is None else list(snapshot.log)
+        self.weights_by_iteration: list[Float[Array, " _"]] = (
+            list[Float[Array, " _"]]() if snapshot is None else list(snapshot.weights_by_iteration)
+        )
+        self.bounds: ExactBounds = ExactBounds() if snapshot is None else snapshot.bounds
+        self.stop_reason: str = ""
+        self.level, self._snapshot_at_start = problem.max_level, snapshot
+        self._state = SolverState(self.best_weights, self.level) if snapshot is None else snapshot.state
+        self._edge_bound, self._gap_at_last_increase, self._spread = (
+            self._state.edge_bound,
+            self._state.gap_at_last_increase,
+            self._state.spread,
+        )
+        self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
+        self._start_time = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
+
+    def run(self, deadline: Deadline) -> None:
+        """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
+        self.deadline = deadline
+        with Interrupts() as interrupts:
+            try:
+                self._solve_samples_then_all(interrupts)
+            except Exception as failure:
+                if not self.n_iterations:
+                    raise
+                # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
+                error_text = f"{type(failure).__name__}: {reason_of(failure)}"
+                count = f"{self.n_iterations} evaluations on all rows"
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
+                self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
+                warnings.warn(
+                    f"the run {failed}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
+                )
+
+    def _solve_samples_then_all(self, interrupts: Interrupts) -> None:
+        """Solve on nested samples, then on all rows; then compute the best lower bound of the best weights."""
+        for size in SAMPLE_SIZES if self._snapshot_at_start is None else ():
+            if self.rows.n_rows >= MIN_ROWS_PER_SAMPLED_ROW * size:
+                self._solve_on(
+                    DualEvaluator(self.problem, self.rows.stride(self.rows.n_rows // size), self.objective), interrupts
+                )
+        evaluator = DualEvaluator(self.problem, self.rows, self.objective)
+        last, W = (
+            self._solve_on(evaluator, interrupts, self._snapshot_at_start),
+            require_not_none(self.bounds.integer_weights, "weights"),
+        )
+        # The margins are as long as the rows, so they are computed again only if the last ones are of other weights.
+        margins = last.margins if last.integer_weights is W else self.rows.margins(self.splits[: len(W)], W)
+        best = evaluator.objective.best_lower_bound(self.rows, margins)
+        self.bounds = replace(self.bounds, lower=max(self.bounds.lower, best))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot from which the run can continue."""
+        return Snapshot(tuple(self.splits), self._state, self.bounds, tuple(self.log), tuple(self.weights_by_iteration))
+
+    @property
+    def n_iterations(self) -> int:
+        """The number of evaluations on all rows."""
+        return len(self.weights_by_iteration)
+
+    @property
+    def best_weights(self) -> Int[Array, " t"]:
+        """The integer weights of the lower bound, for all columns of the pool; 0 before the first bound."""
+        return self.padded(
+            np.zeros(0, np.int64) if self.bounds.integer_weights is None else self.bounds.integer_weights
+        )
+
+    def _solve_on(self, evaluator: DualEvaluator, interrupts: Interrupts, snapshot: Snapshot | None = None) -> Iterate:
+        """Solve on some rows, from the weights of the rows before or a snapshot, and return the last iterate."""
+        state = (
+            SolverState(self.best_weights, self.level, self.bounds.weight_sum) if snapshot is None else snapshot.state
+        )
+        if snapshot is None:
+            self.bounds = ExactBounds()
+        self._edge_bound, self._gap_at_last_increase, self._spread = (
+            state.edge_bound,
+            state.gap_at_last_increase,
+            state.spread,
+        )
+        iterate = evaluator.iterate(self.splits[: len(state.integer_weights)], state.integer_weights, state.weight_sum)
+        on_all_rows = evaluator.rows is self.rows
+        while True:
+            if on_all_rows:
+                self._state = state = replace(
+                    state,
+                    edge_bound=self._edge_bound,
+                    gap_at_last_increase=self._gap_at_last_increase,
+                    spread=self._spread,
+                )
+                if self.on_snapshot is not None:
+                    self.on_snapshot(self.snapshot)
+            level = state.level
+            evaluation = self._evaluate(evaluator, iterate, level)
+            state = replace(state, n_iterations=state.n_iterations + 1)
+            if reason := self._reason_to_stop(evaluation, on_all_rows, interrupts):
+                self.stop_reason = reason
+                return iterate
+            if state.n_iterations == 1 and self._level_for(iterate) > level:
+                state = replace(state, level=level + 1)  # the sample had a smaller gap than these rows have
+                continue
+            program_is_solved = self._program_gap(evaluation) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
+            has_new_columns = self._add_columns(evaluation)
+            next_iterate, value = (
+                self._step(evaluator, evaluation)
+                if state.stalled_iterations < MAX_STALLED_ITERATIONS or has_new_columns
+                else (None, -math.inf)
+            )
+            if self.bounds.gap < MIN_GAP_DECREASE * state.reference_gap:
+                state = replace(state, reference_gap=self.bounds.gap, reference_iteration=state.n_iterations)
+            if (
+                next_iterate is None and level == 0 and not has_new_columns
+            ) or state.n_iterations - state.reference_iteration > MAX_ITERATIONS_PER_GAP_DECREASE:
+                self.stop_reason = StopReason.WHOLE_NUMBERS_EXHAUSTED.value
+                return evaluation.iterate
+            if next_iterate is not None:
+                iterate = next_iterate
+            else:
+                iterate.integer_weights = self.padded(iterate.integer_weights)
+            self.level = min(
+                max(level - 1, 0) if program_is_solved or next_iterate is None else level, self._level_for(iterate)
+            )
+            has_increased = value > self._dual_objective(
+                evaluation.iterate, evaluation.weight_function
+            ) + SUFFICIENT_INCREASE * _resolution(evaluation)
+            stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
+            state = replace(
+                state,
+                integer_weights=iterate.integer_weights,
+                level=self.level,
+                weight_sum=iterate.weight_sum,
+                stalled_iterations=stalled,
+            )
+
+    def _evaluate(self, evaluator: DualEvaluator, iterate: Iterate, level: int) -> Evaluation:
+        """Compute the edges of the class under d(w), and update both bounds and the log."""
+        weight_function, start = evaluator.weight_function(iterate, level), time.perf_counter()
+        edges = evaluator.class_edges(iterate, weight_function)
+        seconds = time.perf_counter() - start
+        evaluation = Evaluation(iterate, level, weight_function, edges, best_direction(edges, self.symmetric))
+        if iterate.integer_weights.any():
+            self.bounds = self.bounds.with_lower(iterate)
+        splits = tuple(self.splits[: len(iterate.integer_weights)])
+        witness = UpperBound(
+            evaluation.largest_edge,
+            weight_function.regularizer_bound,
+            splits,
+            iterate.integer_weights,
+            weight_function.grid,
+            weight_function.integer_weights,
+            weight_function.normalizer,
+        )
+        self.bounds, scale = self.bounds.with_upper(witness), self.objective.unit
+        record = EvaluationRecord(
+            evaluator.rows.n_rows,
+            len(iterate.integer_weights),
+            int(np.count_nonzero(iterate.integer_weights)),
+            level,
+            scale * float(witness.edge),
+            scale * self._dual_objective(iterate, weight_function),
+            float_below(scale * self.bounds.lower),
+            -float_below(-scale * require_not_none(self.bounds.upper_witness, "a proof").value),
+            seconds,
+            time.perf_counter() - self._start_time,
+        )
+        self.log.append(record)
+        if evaluator.rows is self.rows and iterate.integer_weights.any():
+            self.weights_by_iteration.append(iterate.weight_sum * evaluation.w)
+            self.on_iteration(record)
+        return evaluation
+
+    def _reason_to_stop(self, evaluation: Evaluation, on_all_rows: bool, interrupts: Interrupts) -> str:
+        """Return why the run ends after an evaluation; "" if it continues."""
+        if not evaluation.iterate.integer_weights.any():
+            return ""
+        if not on_all_rows and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(evaluation.iterate.histogram.counts.sum()):
+            return StopReason.SAMPLE_EXHAUSTED.value
+        if self.bounds.gap <= self.epsilon:
+            measure = self.problem.measure
+            text = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
+            return f"{StopReason.CERTIFIED}: the {measure} is {text}"
+        if interrupts.requested:
+            return StopReason.INTERRUPTED.value
+        if self.deadline.passed:
+            return StopReason.TIME_LIMIT.value
+        limited = on_all_rows and self.max_iterations is not None and self.n_iterations >= self.max_iterations
+        return StopReason.ROUND_LIMIT.value if limited else ""
+
+    def _level_for(self, iterate: Iterate) -> int:
+        """Return the level for the gap between the upper bound and the weights of an iterate, as in `newton`."""
+        gap = self.bounds.upper - float(iterate.lower_bound)
+        return self.problem.level_for_gap(gap) if gap > 0.0 else 0
+
+    def _program_gap(self, evaluation: Evaluation) -> float:
+        """Return the duality gap of the program of an evaluation over the class."""
+        return (
+            float(evaluation.largest_edge)
+            + evaluation.weight_function.regularizer_value
+            - evaluation.weight_function.dual_objective
+        )
+
+    def _add_columns(self, evaluation: Evaluation) -> bool:
+        """Add the best hypotheses of some features, and return whether any is new.
+
+        A hypothesis is useful if its edge is nearly as large as the largest edge of the pool. The first column is the
+        constant hypothesis alone if no other hypothesis is better by more than epsilon.
+        """
+        pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
+        min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
+        constant_suffices = (
+            self.rows.has_constant_feature
+            and best_edges[-1] >= best_edges.max() - self.epsilon * evaluation.weight_function.normalizer
+        )
+        candidates = [len(best_edges) - 1] if constant_suffices and not size else self.best_thresholds(best_edges)
+        for threshold in candidates:
+            if size and best_edges[threshold] / evaluation.weight_function.normalizer < min_edge:
+                break
+            split = self.rows.split(threshold, -1 if evaluation.edges[threshold] < 0 and self.symmetric else 1)
+            if split not in self._pool_set:
+                self._pool_set.add(split)
+                self.splits.append(split)
+                self._thresholds.append(threshold)
+        return len(self.splits) > size
+
+    def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:
+        """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool."""
+        group_starts = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
+        return top_k_groups(
+            best_edges, group_starts, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
+        )
+
+    def edges(self, evaluation: Evaluation) -> HypothesisVector:
+        """Return the edges of the columns of the pool under d(w)."""
+        signs = np.array([split.sign for split in self.splits], np.int64)
+        return signs * evaluation.edges[self._thresholds] / evaluation.weight_function.normalizer
+
+    def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
+        """Return the iterate after a Newton step or a short step, the better one, and D; None if D falls."""
+        w, edges = self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE, self.edges(evaluation)
+        q = int(edges.argmax())
+        if not w.any():
+            return evaluator.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
+
+        def negative_hessian(columns: Int[Array, " p"]) -> Float[Array, "p p"]:
+            return evaluator.negative_hessian(
+                evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
+            )
+
+        target = newton_target(w, edges, EDGE_TOL_FRACTION * self.epsilon, negative_hessian)
+        slope, largest_slope = float(edges @ (target - w)), float(edges[q] - edges @ w)
+        # Theorem A bounds the gain of this step, for the margins of two hypotheses differ by at most 2.
+        step_size = min(evaluator.strong_convexity(evaluation.level) * largest_slope / 4.0, 1.0)
+        best, value = self._line_search(evaluator, evaluation, w, target - w, slope)
+        if value < evaluation.weight_function.dual_objective + 0.5 * step_size * largest_slope and step_size > 0.0:
+            step = evaluator.iterate(self.splits, integer_weights(w + step_size * (unit_weight(len(w), q) - w)))
+            if (short_value := evaluator.weight_function(step, evaluation.level).dual_objective) > value:
+                best, value = step, short_value
+        return best, value
+
+    def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
+        """Return weights of the program with their margins."""
+        return evaluator.iterate(self.splits, integer_weights(w))
+
+    def _dual_objective(self, iterate: Iterate, weight_function: WeightFunction) -> float:
+        """Return D of the program."""
+        return weight_function.dual_objective
+
+    def _gradient(self, evaluation: Evaluation) -> HypothesisVector:
+        """Return the gradient of D of the program with respect to the weights of the pool."""
+        return self.edges(evaluation)
+
+    def _line_search(
+        self,
+        evaluator: DualEvaluator,
+        evaluation: Evaluation,
+        w: HypothesisVector,
+        direction: HypothesisVector,
+        slope: float,
+    ) -> tuple[Iterate | None, float]:
+        """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
+        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), 1.0
+        resolution = _resolution(evaluation)
+        for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
+            trial = self._iterate_at(evaluator, w + length * direction)
+            value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level))
+            if length == 1.0:
+                self._adapt_spread(
+                    (value - start_value) / slope,
+                    evaluator.strong_convexity(evaluation.level) / evaluation.iterate.weight_sum,
+                )
+            if value >= start_value + SUFFICIENT_INCREASE * length * slope:
+                return trial, value
+            if length * slope < resolution:
+                # Values of D are too coarse for this step, so the slope at the end of the step decides.
+                end_slope = float(self._gradient(self._evaluate(evaluator, trial, evaluation.level)) @ direction)
+                if end_slope >= -MAX_END_SLOPE * slope:
+                    return trial, max(value, start_value)
+                length *= float(np.clip(slope / (slope - end_slope), 0.1, 0.9))
+                continue
+            # The maximizer of the parabola with the slope at the start through both values.
+            shortfall = start_value + length * slope - value
+            length *= float(np.clip(0.5 * length * slope / shortfall, 0.1, 0.5))
+        return None, start_value
+
+    def _adapt_spread(self, gain: float, min_spread: float) -> None:
+        """Set the curvature spread of the next Hessian by the relative gain of a full step.
+
+        The smallest spread except 0 is the difference of margins that multiplies an example weight by e.
+        """
+        if gain < POOR_GAIN:
+            self._spread = min(max(SPREAD_INCREASE * self._spread, min_spread), 1.0)
+        elif gain > GOOD_GAIN:
+            self._spread = self._spread / SPREAD_DECREASE if self._spread > 0.5 * min_spread else 0.0
+
+    def padded(self, weights: Int[Array, " t"]) -> Int[Array, " u"]:
+        """Return weights of all columns, 0 for the columns that joined later."""
+        return np.concatenate([weights, np.zeros(len(self.splits) - len(weights), weights.dtype)])
+
+
+def _resolution(evaluation: Evaluation) -> float:
+    """Return the smallest significant difference of values of D."""
+    return RESOLUTION * evaluation.weight_function.grid.bin_width * evaluation.iterate.weight_sum
+
+
+def integer_weights(w: HypothesisVector) -> Int[Array, " t"]:
+    """Round weights to integers of sum 2^30, by the method of largest remainders; w is normalized first."""
+    x = np.maximum(w, 0.0)
+    x *= MARGIN_SCALE / x.sum()
+    W = np.floor(x).astype(np.int64)
+    missing = MARGIN_SCALE - int(W.sum())
+    W[np.argsort(W - x, kind="stable")[:missing]] += 1
+    return W

@@ -1,0 +1,179 @@
+"""The initial record of a run: a new one, one with an earlier run's hypotheses, or the record of a checkpoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.user_modules import text_digest
+from boostopt._utils.validation import check_number, check_optional
+from boostopt.backends.base import WarmStart
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.column_pool import ColumnPool
+from boostopt.boosting.run.run import recomputed_bounds
+from boostopt.boosting.run.run_data import RunData
+from boostopt.boosting.run.run_file import load, remove_partial_files
+from boostopt.boosting.run.run_state import OracleBounds, State
+from boostopt.boosting.run.trace import Trace
+from boostopt.boosting.run.weight_history import History
+from boostopt.errors import DataError, OptionError, reason_of
+from boostopt.oracles.base import Oracle
+from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
+from boostopt.programs.boosting_spec import UpdateKind
+
+MAX_ROUNDS_WITH_HISTORY = 1000
+"""The largest limit of rounds up to which a corrective run stores the weights of every round by default."""
+
+
+@limit_blas_threads()
+def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, ignore_checkpoint: bool = False) -> RunData:
+    """Return the initial record of a run: from its checkpoint if there is one, otherwise from an earlier run, if any.
+
+    A run that continues histogram Newton starts with its hypotheses and replaces its checkpoint (`ignore_checkpoint`).
+    """
+    guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
+    if checkpoint is not None:
+        remove_partial_files(checkpoint)
+        if Path(checkpoint).exists() and not ignore_checkpoint:
+            return _from_checkpoint(problem, oracle, guarantee, options.nus, checkpoint)
+    N = oracle.N
+    short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
+    store_rounds = options.history if options.history is not None else problem.update is UpdateKind.TOTAL or short
+    d = problem.F.project(None)
+    m = np.zeros(N)
+    # Off the simplex, and with weights of both signs, the value of a program may be below -1.
+    initial_value = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
+    # An edge that an algorithm assumes is not a bound: no rule may use it.
+    bounds = _bounds_from_guarantee(_oracle_guarantee(oracle, options), problem)
+    start = State(0, np.zeros(0), m, d, initial_value, problem.least_value, bounds)
+    if problem.two_sided:
+        start = replace(
+            start,
+            dual_objective=problem.dual_objective(problem.conjugate_at_margins(m), np.zeros(1)),
+            soft_margin=problem.least_value + 1.0,
+        )
+    record = RunData(
+        problem=problem,
+        pool=ColumnPool(N),
+        state=start,
+        history=History(store_rounds),
+        trace=Trace([], options.nus),
+        oracle=str(oracle),
+        digest=oracle.digest,
+        oracle_state=oracle.state(),
+        guarantee=guarantee,
+        majority=oracle.majority,
+        formulation_digest=text_digest(problem.formulation.source_file),
+    )
+    return record if options.start is None else _warm_started(record, oracle, options.start.record)
+
+
+def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
+    """Return the guaranteed edge of every answer, by the option or the oracle, and by the algorithm; None if none."""
+    assumed = problem.formulation.boosting.guaranteed_edge(problem.template.parameters)
+    promised = (_oracle_guarantee(oracle, options), assumed)
+    return max((edge for edge in promised if edge is not None), default=None)
+
+
+def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
+    """Return the guaranteed edge of every answer, from the option or from the oracle; None if there is none."""
+    if options.guarantee is not None:
+        return options.guarantee
+    # The guarantee of an oracle is not an option, so it is checked here.
+    return check_optional(check_number, "guarantee", oracle.guarantee, *EDGE_DOMAIN)
+
+
+def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
+    """Return a record that begins with the hypotheses and weights of an earlier run over the same class."""
+    if earlier.digest != oracle.digest:
+        raise OptionError(
+            f"start must be a run over the same examples and class, {oracle} with digest {oracle.digest[:12]}; got a "
+            f"run over {earlier.oracle} with {earlier.digest[:12]}. Make the oracle from the same data, or leave out "
+            "start."
+        )
+    if not earlier.pool.t:
+        return record
+    problem, pool, earlier_state = record.problem, ColumnPool(oracle.N), earlier.state
+    pool.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
+    # Without its state, an oracle that numbers its hypotheses would use the same numbers again.
+    oracle.restore(earlier.oracle_state)
+    w = earlier_state.padded_weights(pool.t)
+    start = earlier_state.start if earlier_state.active is None else WarmStart(d=earlier_state.d, w=w)
+    if problem.is_additive:
+        w = w.clip(min=0.0)  # steps are positive; weights of both signs belong to another program
+    else:
+        project = problem.edge_function.project if problem.objective is None else problem.objective.G.project
+        projected = project(w)
+        w = np.zeros(0) if projected is None else projected
+    m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
+    conjugate = problem.conjugate_at_margins(m)
+    value = problem.dual_objective(conjugate, w)
+    state = replace(record.state, w=w, m=m, d=conjugate.d, dual_objective=value, start=start)
+    return replace(record, pool=pool, state=state, oracle_state=oracle.state())
+
+
+def _bounds_from_guarantee(guarantee: float | None, problem: Problem) -> OracleBounds:
+    """Return the bounds before the first answer: every edge is at least the guarantee."""
+    if guarantee is None:
+        return OracleBounds()
+    target = math.inf if problem.objective is None else guarantee + problem.objective.min_regularizer
+    return OracleBounds(smallest_edge=guarantee, smallest_target=target)
+
+
+def _from_checkpoint(
+    problem: Problem,
+    oracle: Oracle,
+    guarantee: float | None,
+    nus: Sequence[float],
+    checkpoint: str | PathLike[str],
+) -> RunData:
+    """Return the record of a checkpoint; DataError if it belongs to another run."""
+    record, _ = load(checkpoint, problem.formulation)
+    saved, present = record.problem.template, problem.template
+    present_digest = text_digest(problem.formulation.source_file)
+    check_checkpoint_matches(
+        checkpoint,
+        ("text of the formulation", (record.formulation_digest or present_digest)[:12], present_digest[:12]),
+        ("examples and class", record.digest, oracle.digest),
+        ("update", record.problem.update, problem.update),
+        ("parameters", vars(saved.parameters), vars(present.parameters)),
+        ("reference distribution", {"d0": saved.examples.d0}, {"d0": present.examples.d0}),
+        ("guarantee", record.guarantee, guarantee),
+        ("nus", record.trace.nus, tuple(nus)),
+    )
+    try:
+        oracle.restore(record.oracle_state)
+    except (KeyError, TypeError, ValueError) as failure:
+        raise DataError(
+            f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: "
+            f"{reason_of(failure)}. Move the file away, or pass the path of a new file."
+        ) from failure
+    # The oracle recomputes the bound instead of trusting the file.
+    bounds = recomputed_bounds(record.state.bounds, problem, oracle)
+    # The former reason is removed, because the limits may have changed.
+    return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
+
+
+def check_checkpoint_matches(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:
+    """Raise DataError unless each (name, saved value, value of this run) has equal values."""
+    for name, saved, present in pairs:
+        if not _equal(saved, present):
+            raise DataError(
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {present}; it is of a run "
+                f"with {saved}. Move the file away, or pass the path of a new file."
+            )
+
+
+def _equal(x: Any, y: Any) -> bool:
+    """Return whether two numbers, strings or mappings of arrays are equal."""
+    if isinstance(x, Mapping) and isinstance(y, Mapping):
+        return x.keys() == y.keys() and all(np.array_equal(x[name], y[name]) for name in x)
+    return bool(x == y)

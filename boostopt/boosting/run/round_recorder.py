@@ -1,0 +1,211 @@
+"""The recorder of a run: the trace, the test error, the checkpoints and the progress line."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.validation import invalid_value_error
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, AtZero, predicted_classes
+from boostopt.boosting.run.run_data import RunData
+from boostopt.boosting.run.run_file import save
+from boostopt.boosting.run.trace import TraceRow
+from boostopt.errors import DataError, OptionError, ProblemError, short_repr
+from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.oracles.base import Oracle
+from boostopt.oracles.labelled_examples import as_signs
+from boostopt.oracles.prediction_features import FeatureMatrix, evaluate
+
+
+@dataclass(eq=False)
+class TestSet:
+    """A test set; the values of each hypothesis on the examples are computed once.
+
+    Attributes
+    ----------
+    X, y
+        The features, and the classes -1 and 1.
+    at_zero
+        The prediction where f(x) = 0.
+    features
+        The checked features.
+    """
+
+    X: Any
+    y: Int8[Array, " n"]
+    at_zero: AtZero
+    _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
+
+    def __post_init__(self) -> None:
+        self.features: FeatureMatrix = FeatureMatrix(self.X)
+        self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
+
+    def decision_function(self, record: RunData) -> Float[Array, " n"]:
+        """Return f(x) of the test examples, updated for the changed weights, or summed again if many have changed."""
+        self._values.extend(evaluate(record.pool.hypotheses[len(self._values) :], self.features))
+        w, last_w = record.state.w, np.zeros(len(record.state.w))
+        last_w[: len(self._w)] = self._w
+        changed, used = np.flatnonzero(w != last_w), np.flatnonzero(w)
+        if 2 * len(changed) > len(used):
+            changed, last_w, self._sum = used, np.zeros(len(w)), np.zeros(len(self.y))
+        for q in changed:
+            self._sum += (w[q] - last_w[q]) * self._values[q]
+        self._w = w.copy()
+        return self._sum / max(record.state.weight_sum, np.finfo(float).tiny)
+
+
+@dataclass(eq=False)
+class RunRecorder:
+    """The recorder of the rounds of a run.
+
+    Attributes
+    ----------
+    options
+        The options of the run, with the checkpoint and its intervals.
+    extra_objectives
+        The soft margins at other values of nu that the trace shows.
+    test
+        The test set, or None.
+    seconds_before
+        The seconds of the run before its checkpoint was read.
+    show
+        The function that is called with every row of the trace, or None.
+    start_time, checkpoint_time
+        The times of the start and of the last checkpoint, by `time.perf_counter`.
+    """
+
+    options: BoostOptions
+    extra_objectives: Sequence[SoftMarginObjective]
+    test: TestSet | None
+    seconds_before: float
+    show: Callable[[TraceRow], None] | None
+    start_time: float = field(default_factory=time.perf_counter)
+    checkpoint_time: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def create(
+        cls,
+        options: BoostOptions,
+        problem: Problem,
+        oracle: Oracle,
+        record: RunData,
+        show: Callable[[TraceRow], None] | None = None,
+    ) -> RunRecorder:
+        """Return the recorder of a run that begins with a record.
+
+        Raises
+        ------
+        OptionError
+            There are values of nu without a soft margin, or the test set does not have the form of the examples.
+        """
+        earlier = record.trace[-1].seconds if len(record.trace) else 0.0
+        test = _test(options.test, options.at_zero, oracle)
+        return cls(options, _goals(problem, options.nus), test, earlier, show)
+
+    def record_round(self, record: RunData, oracle_seconds: float, update_seconds: float) -> None:
+        """Add a round to the trace and the history, and write a checkpoint if it is due."""
+        row = self._row(record, oracle_seconds, update_seconds)
+        record.trace.add(row)
+        state, problem = record.state, record.problem
+        record.history.append(state, record.pool.t, problem.smooth)
+        if self.show is not None:
+            self.show(row)
+        if self._checkpoint_is_due(state.round):
+            self._write_checkpoint(record)
+
+    def finish(self, record: RunData) -> None:
+        """Write the checkpoint of a run after its last round; later answers of the oracle are not stored."""
+        self._write_checkpoint(record)
+
+    def _write_checkpoint(self, record: RunData) -> None:
+        """Write a checkpoint if there is a path; warn if this fails, for instance on a full disk."""
+        if self.options.checkpoint is None:
+            return
+        try:
+            save(record, self.options.checkpoint)
+        except DataError as failure:
+            warnings.warn(
+                f"the checkpoint of round {record.state.round} was not written: {failure}", RuntimeWarning, stacklevel=5
+            )
+        self.checkpoint_time = time.perf_counter()
+
+    def _checkpoint_is_due(self, number: int) -> bool:
+        """Return whether a checkpoint is due after a round."""
+        seconds = self.options.checkpoint_seconds
+        late = seconds is not None and time.perf_counter() - self.checkpoint_time >= seconds
+        return number % self.options.checkpoint_rounds == 0 or late
+
+    def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> TraceRow:
+        """Return the row of the newest round."""
+        state, c, total = record.state, record.problem.examples.c, record.state.weight_sum
+        test = self.test.decision_function(record) if self.test is not None else None
+        error, zeros = np.nan, float(c[np.abs(state.m) <= ZERO_TOL * total].sum() / c.sum())
+        if self.test is not None and test is not None:
+            error = float(np.mean(predicted_classes(test, self.test.at_zero, record.majority) != self.test.y))
+            zeros = float(np.mean(np.abs(test) <= ZERO_TOL))
+        return TraceRow(
+            round=state.round,
+            hypotheses=record.pool.t,
+            edge=state.bounds.edge,
+            smallest_edge=state.bounds.smallest_edge,
+            upper=state.bounds.upper,
+            soft_margin=state.soft_margin,
+            value=state.dual_objective,
+            active=int(np.count_nonzero(state.w)),
+            zero_share=zeros,
+            test_error=error,
+            oracle_seconds=oracle_seconds,
+            update_seconds=update_seconds,
+            seconds=self.seconds_before + time.perf_counter() - self.start_time,
+            backend=state.backend,
+            smallest_primal=state.bounds.shown_primal,
+            soft_margins=tuple(objective.soft_margin(state.m, total) for objective in self.extra_objectives),
+        )
+
+
+def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective, ...]:
+    """Return the soft margins with the caps c / nu at values of nu, for any objective of the formulation."""
+    if not nus:
+        return ()
+    if problem.objective is None:
+        raise OptionError(
+            f"nus need a formulation with a soft margin; {problem.formulation.name} has none. Leave out nus."
+        )
+    examples = problem.examples
+    c = np.where(examples.d0 > 0, examples.c, 0.0)
+    return tuple(
+        SoftMarginObjective(CappedSimplexIndicator(CappedSimplex(c, nu)), problem.objective.G, examples) for nu in nus
+    )
+
+
+def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
+    """Check the test examples and return the test set."""
+    if test is None:
+        return None
+    advice = "Pass features of shape (n, features) and a class for each row."
+    if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
+    X, y = test
+    labels, rows = as_signs(y), FeatureMatrix(X).n
+    if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
+        raise OptionError(
+            f"test must hold features and one class for each of their rows; got {short_repr(X)} and classes of shape "
+            f"{labels.shape}. {advice}"
+        )
+    examples = TestSet(X, labels, at_zero)
+    try:
+        oracle.check_features(examples.features)
+    except ProblemError as failure:
+        raise OptionError(f"test must hold features in the form of the oracle: {failure}") from failure
+    return examples

@@ -1,0 +1,248 @@
+"""The search for a good lower bound: which choices of multipliers are tried, in which boxes, until the gap is small.
+
+Each bound is one that `lower_bound` proves. The order of the choices decides how narrow the interval is, not its truth.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt.errors import format_names
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
+from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
+from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
+from boostopt.problem_certificates.implied_equations import with_null_vectors
+from boostopt.problem_certificates.minorants.further_solves import least_violation, optimum_by_solver, solved_again
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
+from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.multiplier_program import program_choice
+from boostopt.problem_certificates.minorants.multiplier_steps import (
+    FloatPoint,
+    float_point,
+    group_arguments,
+    improved_choices,
+    initial_choice,
+    proposed_choices,
+)
+from boostopt.problem_certificates.problem_reading import ReadProblem
+
+WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
+"""Relative distances from kinks that are tried in turn."""
+
+N_STEPS = 12
+"""Number of steps for each of them."""
+
+N_CHEAP_STEPS = 2
+"""Number of them that leave out expensive directions, where the interval stays poor otherwise."""
+
+MIN_NARROWING = 0.9
+"""Factor by which one of these distances must narrow the gap of a large problem, else no other is tried."""
+
+MIN_GOOD_NARROWING = 0.5
+"""Factor by which it must narrow a gap that is not poor."""
+
+POOR_GAP = 1e-6
+"""Scaled gap from which bounds of single unknowns are computed, if they are infinite."""
+
+MAX_LOWER_FRACTION = 0.1
+"""Fraction of a poor gap up to which it counts as that of the upper bound."""
+
+SMALL_GAP = 1e-8
+"""Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
+
+KINK_DISTANCE = 1e-4
+"""Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
+
+PROGRAM_WIDTH = 1e-7
+"""The distance for the tangents that this program does not choose."""
+
+MAX_NAMED = 3
+"""Number of unknowns that a reason names."""
+
+
+def scaled_gap(lower: float, upper: float) -> float:
+    """Return the gap of an interval over max(1, |lower|, |upper|); 0 if both bounds are the same infinity."""
+    if lower == upper:
+        return 0.0
+    gap = upper - lower
+    return gap / max(1.0, abs(lower), abs(upper)) if math.isfinite(gap) else math.inf
+
+
+@dataclass
+class ProblemInterval:
+    """The interval of the problem that is minimized, while it grows narrower."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    status: str = ""
+    reasons: list[str] = field(default_factory=list[str])
+    optimum: float | None = None
+    """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
+
+    @property
+    def scaled_gap(self) -> float:
+        """The gap over max(1, |lower|, |upper|)."""
+        return scaled_gap(self.lower, self.upper)
+
+    def is_lower_end_near(self, read: ReadProblem) -> bool:
+        """Return whether a poor gap seems to be that of the upper bound, so that better minorants are not worth trying.
+
+        A solver then solves the problem again. A wrong answer makes the interval wider than it could be, but not wrong.
+        """
+        if read.is_large or not POOR_GAP < self.scaled_gap < math.inf:
+            return False
+        if self.optimum is None:
+            self.optimum = optimum_by_solver(read)
+        return self.lower >= self.optimum - MAX_LOWER_FRACTION * (self.upper - self.lower)
+
+
+def certified_lower_bound(read: ReadProblem, x: Float[Array, " n"], upper: float, goal: float) -> float:
+    """Return a number that is not above the optimum of a problem, by the duals that it was read with.
+
+    Parameters
+    ----------
+    read
+        The problem, to be minimized.
+    x
+        The point at which tangents are taken.
+    upper
+        A number that is not below the optimum; inf if none is known.
+    goal
+        The scaled gap at which the search for better multipliers ends.
+    """
+    with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
+        # No solver is asked for the optimum: the objective may have linear terms that its CVXPY expression lacks.
+        interval, box = ProblemInterval(upper=upper, optimum=math.inf), Propagation(read, upper)
+        box.run()
+        bound_below(read, interval, box, x, goal, 0.0)
+    return interval.lower
+
+
+def bound_below(
+    read: ReadProblem,
+    interval: ProblemInterval,
+    box: Propagation,
+    x: Float[Array, " n"],
+    goal: float,
+    change: float,
+) -> None:
+    """Raise the lower bound of an interval by minorants.
+
+    Bounds of single unknowns take up to two solves each. They are computed only if the bound is poor without them.
+    """
+    interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
+    point = float_point(read, x)
+    open_sides = 0
+    failure = _use_minorants(read, interval, box, point, goal, change)
+    if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded and not interval.is_lower_end_near(read):
+        open_sides = CoordinateBounds(read, box, interval.upper, change).run()
+        interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
+        failure = _use_minorants(read, interval, box, point, goal, change)
+    if math.isfinite(interval.lower):
+        return
+    if failure:
+        interval.reasons.append(failure)
+    elif not open_sides:
+        interval.reasons.append('no multipliers were found that bound the objective: pass solver="auto" for others')
+    if open_sides:
+        lower, upper = box.box
+        entries = np.flatnonzero(~(np.isfinite(lower) & np.isfinite(upper))).tolist()
+        names = [read.describe(j) for j in entries[:MAX_NAMED]]
+        more = f" and {len(entries) - MAX_NAMED} more" if len(entries) > MAX_NAMED else ""
+        interval.reasons.append(
+            f"no finite bounds are proved for {format_names(names)}{more}: pass bounds={{variable: (low, high)}}"
+        )
+
+
+def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
+    """Raise the lower bound of an interval by equations that matrices without slack imply."""
+    proposal = max_slack_point(read, Promotions())
+    faces = read if proposal is None else with_null_vectors(read, proposal.x)
+    if proposal is None or faces is read:
+        return
+    faces, x = solved_again(faces) or (faces, proposal.x)
+    box = Propagation(faces, interval.upper, change)
+    box.run()
+    bound_below(faces, interval, box, x, goal, change)
+
+
+def _use_minorants(
+    read: ReadProblem, interval: ProblemInterval, box: Propagation, point: FloatPoint, goal: float, change: float
+) -> str:
+    """Raise the lower bound of an interval by minorants within a box; return why one proved nothing, or ""."""
+    failure = ""
+    for width in WIDTHS:
+        previous_gap = interval.scaled_gap
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS):
+            gap = interval.scaled_gap
+            if gap <= goal:
+                return failure
+            failure = _use_choice(read, interval, box, choice, change) or failure
+            if gap <= SMALL_GAP and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
+                break
+        if interval.is_lower_end_near(read):
+            return failure
+        gap = interval.scaled_gap
+        if width == WIDTHS[0] and gap > max(goal, SMALL_GAP) and (gap > POOR_GAP or _is_near_kink(read, point)):
+            start = initial_choice(read, point, PROGRAM_WIDTH)
+            proposal = program_choice(read, start, box)
+            if proposal is not None:
+                for choice in (proposal, *improved_choices(read, proposal, point, box.box, width, N_STEPS)):
+                    _use_choice(read, interval, box, choice, change)
+        is_good = interval.scaled_gap <= POOR_GAP
+        factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
+        if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
+            break
+    if read.is_large or not POOR_GAP < interval.scaled_gap < math.inf or interval.is_lower_end_near(read):
+        return failure
+    for width in WIDTHS:
+        for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
+            _use_choice(read, interval, box, choice, change)
+        if interval.scaled_gap <= POOR_GAP:
+            break
+    return failure
+
+
+def _is_near_kink(read: ReadProblem, point: FloatPoint) -> bool:
+    """Return whether arguments of an atom are next to a kink: only there, a program has slopes to choose."""
+    for node in read.nodes:
+        if not node.function.has_kinks or not len(node.members):
+            continue
+        u = group_arguments(node, point)
+        units = u / (KINK_DISTANCE * np.maximum(np.abs(u).max(axis=1, keepdims=True), 1e-300))
+        # Numbers next to each other are equal after one of both roundings.
+        if any(node.function.is_on_kink(np.floor(units + shift)).any() for shift in (0.5, 0.0)):
+            return True
+    return False
+
+
+def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, choice: Choice, change: float) -> str:
+    """Raise the lower bound of an interval by the minorant of a choice; return why the choice has none, or ""."""
+    try:
+        interval.lower = max(interval.lower, lower_bound(read, choice, box, change))
+    except WrongSign as sign:
+        return f"{sign} has a multiplier of the wrong sign: the problem may not be convex there"
+    return ""
+
+
+def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
+    proposal = least_violation(read)
+    if proposal is None:
+        return False
+    copied, x = proposal
+    point = float_point(copied, x)
+    for width in WIDTHS[:3]:
+        for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
+            try:
+                if lower_bound(copied, choice, box, tolerance) > 0:
+                    return True
+            except WrongSign:
+                continue
+    return False
