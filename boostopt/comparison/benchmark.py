@@ -111,7 +111,7 @@ def benchmark(
     settings = BenchmarkSettings(
         gaps, n_repeats, options.time_limit, options.isolate, options.random_state, profile_names, options.threads
     )
-    provenance = options.origin or Provenance.of_this_process()
+    provenance = options.origin or Provenance.of_python_call()
     solver_options = options.solver_options or {}
     handles = open_solvers(next(iter(labelled.values())), backends, options, solver_options)
     backend_requests = [(handle.with_profile(profile), gap) for handle in handles for profile, gap in requests]

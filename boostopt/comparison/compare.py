@@ -264,7 +264,7 @@ def compare(
     profile = resolve_profile(tol)
     gap, time_limit = resolve_tolerance(tol, profile), check_seconds("time_limit", time_limit)
     keyword_options = compare_options(keywords)
-    provenance = keyword_options.origin or Provenance.of_this_process()
+    provenance = keyword_options.origin or Provenance.of_python_call()
     callback = progress_callback(progress, print_backend_progress)
     handles = [handle.with_profile(profile) for handle in open_solvers(target, backends, keyword_options, options)]
     rows = list[SolveRecord]()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
@@ -47,6 +50,15 @@ class Provenance:
         """Return the provenance of results of this process, with the installed versions."""
         return cls(command, date, data, {"boostopt": source_version(), **_installed_versions()}, skipped)
 
+    @classmethod
+    def of_python_call(cls) -> Provenance:
+        """Return the provenance of results of a call from Python: the script with its arguments, and the time of now.
+
+        The command is "" in an interpreter or a notebook.
+        """
+        has_script = hasattr(sys.modules["__main__"], "__file__")
+        return cls.of_this_process(shlex.join(["python", *sys.argv]) if has_script else "", current_time())
+
     def to_json(self) -> dict[str, Any]:
         """Return the provenance as plain values."""
         return {**ORIGIN.to_file(self), "skipped": [list(pair) for pair in self.skipped]}
@@ -70,6 +82,11 @@ def validate_provenance(origin: object) -> Provenance:
     return check_instance(
         "origin", origin, Provenance, "a Provenance, or None", "Leave it out for the versions that are installed."
     )
+
+
+def current_time() -> str:
+    """Return the time of now in UTC, to the second, in the form of ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _installed_versions() -> dict[str, str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float, Int, UInt
 from boostopt._utils.immutable_arrays import as_immutable
+from boostopt.rows.cell_grid import FeatureEncoder
 
 BLOCK_ROWS = 1 << 14
 """Rows of a block: temporary arrays of this length stay in the cache."""
@@ -101,9 +103,25 @@ class BinnedFeatures:
         return np.greater(self.codes[self.varying_features[k]], i - self.first_threshold[k])
 
 
-def encode_block(
-    codes: UInt[Array, "features rows"], block: Float[Array, "rows features"], cuts: Sequence[Array]
-) -> None:
-    """Write the codes of a block of rows."""
-    for j, cut in enumerate(cuts):
-        codes[j] = np.searchsorted(cut, block[:, j], side="left")
+class BlockEncoder:
+    """The encoder of blocks of rows.
+
+    Parameters
+    ----------
+    cuts
+        The thresholds of each feature, ascending.
+    dtype
+        The type of the codes: uint8 for at most 255 thresholds of a feature, else uint16.
+    n_rows
+        Number of rows of all blocks: features of few rows are encoded by a binary search.
+    """
+
+    features: Sequence[FeatureEncoder]
+
+    def __init__(self, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any], n_rows: int) -> None:
+        self.features = [FeatureEncoder(cut, dtype, n_rows) for cut in cuts]
+
+    def encode(self, block: Float[Array, "rows features"], codes: UInt[Array, "features rows"]) -> None:
+        """Write the codes of a block of rows: the number of thresholds below each entry."""
+        for j, feature in enumerate(self.features):
+            feature.encode(np.ascontiguousarray(block[:, j]), codes[j])

@@ -28,6 +28,7 @@ from boostopt.authoring import (
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions, BoostRequest
 from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton import dual_evaluator as histogram_evaluator
 from boostopt.boosting.histogram_newton import histogram_run, method_selection, newton_solver
 from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
@@ -211,6 +212,48 @@ def test_the_curvature_is_that_of_d_on_the_evaluated_rows(formulation: str, step
     assert curvature == pytest.approx(2.0 * value(w) - value(w + direction) - value(w - direction), rel=0.05)
     # A spread below the width of buckets is none.
     assert direction @ evaluator.negative_hessian(iterate, weight_function, splits, 1e-9) @ direction == curvature
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05])
+def test_the_curvature_of_a_sample_is_near_that_of_all_rows(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    N = 20_000
+    oracle = binned_stumps(1, N)  # with multiplicities
+    request = BoostRequest(resolve_formulation("erlpboost"), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    problem, objective, _, rows = require_not_none(method_selection.histogram_inputs(request), "the inputs")
+    splits, W = [Split(j, rows.n_codes[j] // 2, 1) for j in range(3)], integer_weights(np.array([0.4, 0.33, 0.27]))
+
+    def negative_hessian(min_curved_rows: int) -> np.ndarray:
+        monkeypatch.setattr(histogram_evaluator, "MIN_CURVED_ROWS", min_curved_rows)
+        evaluator = DualEvaluator(problem, rows, objective)
+        iterate = evaluator.iterate(splits, W)
+        return evaluator.negative_hessian(iterate, evaluator.weight_function(iterate, 0), splits, spread)
+
+    strides, stride = list[int](), LocalRows.stride
+
+    def stride_and_record(self: LocalRows, step: int) -> LocalRows:
+        strides.append(step)
+        return stride(self, step)
+
+    monkeypatch.setattr(LocalRows, "stride", stride_and_record)
+    exact = negative_hessian(N)
+    assert not strides
+    sampled = negative_hessian(1_000)
+    assert strides and strides[0] >= 4
+    assert 0.0 < np.linalg.norm(sampled - exact, 2) < 0.1 * np.linalg.norm(exact, 2)
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_runs_with_a_sampled_curvature_are_certified_and_equal(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histogram_evaluator, "MIN_CURVED_ROWS", 50)
+    monkeypatch.setattr(histogram_evaluator, "CURVED_ROWS_PER_COLUMN", 10)
+    oracle = binned_stumps(1, 3_000)
+    whole = histogram_run_of(oracle, epsilon=0.01)
+    divide: Any = BinnedRows.from_binned
+    monkeypatch.setattr(BinnedRows, "from_binned", staticmethod(lambda *rows: divide(*rows, parts=parts)))
+    run = histogram_run_of(binned_stumps(1, 3_000), epsilon=0.01)
+    assert class_bounds(run) == class_bounds(whole) and np.array_equal(run.w, whole.w)
+    (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
+    assert low <= lower and upper <= high and high - low <= 0.01
 
 
 @pytest.mark.thorough

@@ -7,6 +7,8 @@ import json
 import random
 import re
 import shutil
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,17 @@ def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
     assert compared().program.headline == reference_lpboost().headline
     with pytest.raises(ProblemError, match=r"\bfile\.json\b.*\bmargin matrix\b"):
         _ = read.program
+
+
+def test_a_comparison_from_python_has_the_script_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = datetime.now(UTC).replace(microsecond=0)
+    monkeypatch.setattr(sys, "argv", ["own study.py", "3"])
+    from_script = compare(reference_lpboost(), right()).provenance
+    assert from_script.command == "python 'own study.py' 3"
+    assert start <= datetime.fromisoformat(from_script.date) <= datetime.now(UTC)
+    monkeypatch.delattr(sys.modules["__main__"], "__file__")
+    in_notebook = benchmark({"linear": reference_lpboost()}, right(), [1e-3], repeats=1).provenance
+    assert in_notebook.command == "" and datetime.fromisoformat(in_notebook.date) >= start
 
 
 def test_a_benchmark_is_read_as_it_was(tmp_path: Path) -> None:

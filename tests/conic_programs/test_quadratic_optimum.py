@@ -23,6 +23,7 @@ from boostopt.conic_programs.exact.fraction_digits import common_fractions
 from boostopt.conic_programs.exact.quadratic import quadratic_optimum
 from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
+from boostopt.conic_programs.exact.rational_arrays import fraction_array
 from boostopt.conic_programs.exact.sparse_solution import FloatFactors, solve_whole_numbers, system_of_whole_numbers
 from boostopt.errors import ProblemError
 
@@ -129,7 +130,7 @@ def test_wrong_active_sets_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatc
 
 def test_a_direction_without_a_fall_is_no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """The objective is constant along (1, -1): a linear program may end there, and the optimum exists all the same."""
-    answers = [tuple(map(Fraction, values)) for values in ((0, 0), (1, -1))]
+    answers = [fraction_array(list(map(Fraction, values))) for values in ((0, 0), (1, -1))]
     monkeypatch.setattr(quadratic_optimum, "_best_solution", lambda program, pairs, active: None)
     program, _, value = BY_HAND["many optima"]
     proof = quadratic_optimum.prove_quadratic_optimum(

@@ -170,8 +170,8 @@ def test_a_face_completes_only_what_is_semidefinite_on_it() -> None:
     pair = DualFace([[two]], [[np.array([0, 1])]], np.zeros(0, dtype=bool)).equations(0).toarray()
     assert np.linalg.matrix_rank(pair) == len(pair) == 11
     kernel = scipy.linalg.null_space(pair)
-    for Z in kernel.T.reshape(-1, 6, 6):
-        np.testing.assert_allclose((Z + Z.T) @ two, 0, atol=1e-12)
+    for matrix in kernel.T.reshape(-1, 6, 6):
+        np.testing.assert_allclose((matrix + matrix.T) @ two, 0, atol=1e-12)
 
 
 def test_answers_of_the_interior_point_method_agree_with_those_of_clarabel() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt.rows import feature_codes as coding
-from boostopt.rows.feature_codes import BinnedFeatures, encode_block
+from boostopt.rows.feature_codes import BinnedFeatures, BlockEncoder
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
 
@@ -19,7 +19,7 @@ def encoded_features(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
         for j in range(3)
     ]
     codes = np.empty(X.shape[::-1], np.uint8 if bins <= 256 else np.uint16)
-    encode_block(codes, X, cuts)
+    BlockEncoder(cuts, codes.dtype, len(X)).encode(X, codes)
     return BinnedFeatures.from_codes(codes, cuts)
 
 
@@ -93,6 +93,6 @@ def test_few_values_are_found_whatever_the_blocks() -> None:
 def test_a_code_is_the_number_of_thresholds_below_an_entry() -> None:
     cuts = [np.array([0.5, 1.0, 1.0 + 2**-52])]
     codes = np.empty((1, 5), np.uint8)
-    encode_block(codes, np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), cuts)
+    BlockEncoder(cuts, codes.dtype, 5).encode(np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), codes)
     assert codes.tolist() == [[0, 1, 1, 2, 3]]
     assert Fraction(1.0) < Fraction(1.0 + 2**-52)

@@ -27,6 +27,13 @@ from boostopt.rows.row_block import Split
 MAX_RELATIVE_BIN_WIDTH = 0.02
 """The largest width of a bin, in units of 1 / eta. If bins are wider, the grid is refined."""
 
+CURVED_ROWS_PER_COLUMN, MIN_CURVED_ROWS = 80, 5_000
+"""The rows with a curvature that determine the Hessian: so many per column, and at least so many, if there are more.
+With half as many, the steps are worse, and runs take longer."""
+
+MAX_CURVATURE_SAMPLE = 1 << 20
+"""The largest number of rows of a sample for the Hessian; it is in memory, also if the rows are on a cluster."""
+
 MAX_REFINEMENTS = 2
 """The largest number of refinements of the grid for one iterate and level."""
 
@@ -37,8 +44,8 @@ class Iterate:
 
     Attributes
     ----------
-    integer_weights
-        The normalized weights of the columns of the pool, integers of sum 2^30; or all zero.
+    splits, integer_weights
+        The columns of the pool and their normalized weights, integers of sum 2^30; or all zero.
     margins
         The margins, which stay with the rows.
     histogram
@@ -51,6 +58,7 @@ class Iterate:
         The weight functions that were computed so far, by level.
     """
 
+    splits: tuple[Split, ...]
     integer_weights: Int[Array, " t"]
     margins: MarginHandle
     histogram: MarginHistogram
@@ -109,12 +117,15 @@ class DualEvaluator:
 
     def __init__(self, problem: Problem, rows: BinnedRows, objective: ExactObjective) -> None:
         self.problem, self.rows, self.objective = problem, rows, objective.for_sample(rows.n_examples)
+        self._sample: tuple[int, BinnedRows] = 1, rows
 
     def iterate(self, columns: Sequence[Split], integer_weights: Int[Array, " t"], weight_sum: float = 1.0) -> Iterate:
         """Return weights of some columns with their margins."""
         margins = self.rows.margins(columns, integer_weights)
         histogram = margin_histogram(self.rows, margins, MarginGrid.full())
-        return Iterate(integer_weights, margins, histogram, self.objective.lower_bound(histogram), weight_sum)
+        return Iterate(
+            tuple(columns), integer_weights, margins, histogram, self.objective.lower_bound(histogram), weight_sum
+        )
 
     def weight_function(self, iterate: Iterate, level: int) -> WeightFunction:
         """Return d(w) of the program of a level.
@@ -135,14 +146,34 @@ class DualEvaluator:
         """Return minus the Hessian of D with respect to the weights of some columns.
 
         If the spread is positive, the derivative of the weight function is replaced by a difference quotient over
-        margins up to this distance. See `WeightFunction.curvature`.
+        margins up to this distance. See `WeightFunction.curvature`. If rows with a curvature are many, the Hessian is
+        that of a sample of the rows: it determines steps, and no bound.
         """
         grid, integer_curvature, unit = weight_function.curvature(spread)
-        gram = self.rows.gram(iterate.margins, grid, integer_curvature, columns)
+        rows = self._curvature_rows(weight_function, spread, len(columns))
+        if rows is self.rows:
+            gram = rows.gram(iterate.margins, grid, integer_curvature, columns)
+        else:
+            margins = rows.margins(iterate.splits, iterate.integer_weights)
+            gram = rows.gram(margins, grid, integer_curvature, columns)
+            gram *= self.rows.n_examples / rows.n_examples
         UrU, Ur, r_sum = gram[:-1, :-1], gram[-1, :-1], float(gram[-1, -1])
         if r_sum == 0.0 or not self.problem.F.on_simplex:
             return unit * UrU
         return unit * centered_gram(UrU, Ur, r_sum)
+
+    def _curvature_rows(self, weight_function: WeightFunction, spread: float, n_columns: int) -> BinnedRows:
+        """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""
+        low, high = weight_function.transition
+        m, counts = weight_function.histogram.mean_margins, weight_function.histogram.occupied_counts
+        n_curved = float(counts[(m >= low - spread) & (m <= high + spread)].sum())
+        surplus = n_curved / max(CURVED_ROWS_PER_COLUMN * n_columns, MIN_CURVED_ROWS)
+        step = 1 << max(int(surplus).bit_length() - 1, 0)
+        if step == 1 or self.rows.n_rows > MAX_CURVATURE_SAMPLE * step:
+            return self.rows
+        if self._sample[0] != step:
+            self._sample = step, self.rows.stride(step)
+        return self._sample[1]
 
     def strong_convexity(self, level: int) -> float:
         """Return the modulus of strong convexity of F at a level: 1 / eta, for an entropy on the simplex."""

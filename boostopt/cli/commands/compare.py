@@ -8,7 +8,6 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +40,7 @@ from boostopt.cli.run_output import HTML_FORMAT, validate_output_paths, validate
 from boostopt.comparison.benchmark import benchmark
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
-from boostopt.comparison.provenance import Provenance
+from boostopt.comparison.provenance import Provenance, current_time
 from boostopt.errors import OptionError, ProblemError
 from boostopt.programs.program import Program
 from boostopt.programs.user_cvxpy_problem import ConvexProblem
@@ -292,8 +291,8 @@ def _report_skipped(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _provenance(data: str, skipped: list[tuple[str, str]]) -> Provenance:
     """Return the provenance of the comparison: command, time, data, environment, and omitted programs."""
-    command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
-    return Provenance.of_this_process(command, now, data, tuple(skipped))
+    command = shlex.join(["boostopt", *sys.argv[1:]])
+    return Provenance.of_this_process(command, current_time(), data, tuple(skipped))
 
 
 def _print_result(result: Comparison | Benchmark, output: TableFormat) -> None:

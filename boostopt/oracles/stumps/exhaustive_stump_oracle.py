@@ -20,7 +20,7 @@ from boostopt.oracles.stumps.presorted_features import presort
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.stumps.stump_search import best_stumps
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
-from boostopt.rows.feature_codes import BLOCK_ROWS, BinnedFeatures, encode_block
+from boostopt.rows.feature_codes import BLOCK_ROWS, BinnedFeatures, BlockEncoder
 from boostopt.rows.row_block import Split
 
 MAX_THRESHOLDS = 65_535
@@ -113,9 +113,10 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
         for j, start, end in zip(table.varying_features, table.first_threshold, ends, strict=True):
             cuts[j] = table.thresholds[start:end]
         codes = np.empty((self._features, self.N), dtype)
+        encoder = BlockEncoder(cuts, dtype, self.N)
         for i in range(0, self.N, BLOCK_ROWS):
             block = X[i : i + BLOCK_ROWS]
-            encode_block(codes[:, i : i + BLOCK_ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
+            encoder.encode(block.toarray() if scipy.sparse.issparse(block) else block, codes[:, i : i + BLOCK_ROWS])
         return BinnedFeatures.from_codes(codes, cuts)
 
     def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:

@@ -18,7 +18,7 @@ from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.labelled_examples import as_signs, check_labels, check_multiplicities
 from boostopt.oracles.prediction_features import checked_features
-from boostopt.rows.feature_codes import BLOCK_ROWS, encode_block
+from boostopt.rows.feature_codes import BLOCK_ROWS, BlockEncoder
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
@@ -101,7 +101,8 @@ def sample_stride(n: int) -> int:
 def find_thresholds(rows: ExampleBlocks, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
     """Return the thresholds of each feature, and whether these are all possible thresholds."""
     X, c = rows.stride(sample_stride(len(rows.y)))
-    sampled = distinct_values([X], range(rows.features), bins)
+    sample_blocks = (X[i : i + BLOCK_ROWS] for i in range(0, len(X), BLOCK_ROWS))
+    sampled = distinct_values(sample_blocks, range(rows.features), bins)
     values = sampled if len(X) == len(rows.y) else distinct_values(rows.blocks(), list(sampled), bins)
     return ThresholdSketch(X, c, values).thresholds(bins)
 
@@ -285,7 +286,7 @@ def encode_in_file(
 
 
 def _encode_into(codes: UInt[Array, "features N"], rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]]) -> None:
-    begin = 0
+    encoder, begin = BlockEncoder(cuts, codes.dtype, codes.shape[1]), 0
     for block in rows.blocks():
-        encode_block(codes[:, begin : begin + len(block)], block, cuts)
+        encoder.encode(block, codes[:, begin : begin + len(block)])
         begin += len(block)
