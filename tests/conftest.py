@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from support.speeds import CPU_SECONDS, PART, PARTS, SEEDS, THOROUGH
 
-
 MARK_OF_FILE = "\npytestmark = pytest.mark.thorough\n"
 """Line of a file whose tests are all thorough."""
 
