@@ -77,7 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.thorough)
         if period := item.get_closest_marker("every"):
             test = item.nodeid.partition("[")[0]
-            if cases[test] % period.args[0]:
+            n, *first = period.args
+            if (cases[test] - sum(first)) % n:
                 item.add_marker(pytest.mark.thorough)
             cases[test] += 1
         if slow := item.get_closest_marker("thorough_cases"):

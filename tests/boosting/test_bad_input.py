@@ -134,6 +134,7 @@ def test_a_wrong_first_column_is_an_error(formulation: str, invalid: object, say
         boost(formulation, Scripted(3, lambda call, d: invalid), nu=1)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
 @pytest.mark.parametrize(
     ("invalid", "says"), [case[1:] for case in INVALID_COLUMNS], ids=[case[0] for case in INVALID_COLUMNS]
@@ -340,6 +341,7 @@ def test_one_class_only_is_an_error() -> None:
         PlainStumps(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.thorough_cases("corrective_erlpboost-program")
 @every_algorithm
 def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:
@@ -382,6 +384,7 @@ def test_a_perfect_hypothesis_in_the_first_round(
         assert run.class_certificate.lower == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.every(2, 1)
 @every_algorithm
 def test_a_hypothesis_wrong_on_every_example(name: str, options: dict[str, Any]) -> None:
     run = boost(name, GivenMargins(-np.ones((4, 1)), reflexive=name == "svm"), **options)

@@ -53,6 +53,7 @@ def value_by_hand(program: Program) -> float:
     return -optimum(cp.Problem(cp.Minimize(BY_HAND[loss](m, program.examples.c) + value), conditions))
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize("name", SOME)
 def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
     assert_right(random_program(name, 0))
@@ -94,6 +95,7 @@ def test_k_copies_are_multiplicity_k(name: str) -> None:
     assert weighted.lower == pytest.approx(copied.lower, abs=1e-7 * max(1.0, abs(weighted.lower)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:
