@@ -19,7 +19,6 @@ import pytest
 from problem_faults import FAULTS, is_shown
 from support.kernel_imports import check_imports
 from support.problem_files import CASES, RATIONAL, certified, content, problem_of_statement, text
-from support.speeds import many
 
 import boostopt
 from boostopt import ProblemError, certify_problem
@@ -368,7 +367,7 @@ def test_values_contain_those_of_cvxpy_and_bounds_are_nowhere_above(name: str, s
             low, high = rationals_and_balls.floor_float(value), rationals_and_balls.ceil_float(value)
             expected = CVXPY_ATOMS[name](cp.Constant(np.array([float(entry) for entry in u]))).value
             assert low - 1e-9 <= float(expected) <= high + 1e-9 and high - low <= 1e-9 * max(1.0, abs(low))
-        for _ in range(many(12, 6)):
+        for _ in range(12):
             mu = Fraction(int(rng.integers(1, 40)), 8)
             s = slopes_of(name, mu, rng)
             bound = atom.infimum(mu, s)
