@@ -12,9 +12,16 @@ import time
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from support.speeds import CPU_SECONDS, PART, PARTS, SEEDS, THOROUGH
+
+MARK_OF_FILE = "\npytestmark = pytest.mark.thorough\n"
+"""Line of a file whose tests are all thorough."""
+
+MIN_OBJECTS = 10_000
+"""Objects between two collections of garbage, which is little: the default of 700 costs a hundredth of the suite."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,7 +40,15 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
+        gc.set_threshold(MIN_OBJECTS)
         gc.freeze()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Let the fast suite import no file whose tests are all thorough: some load a cluster or a browser."""
+    if THOROUGH or collection_path.suffix != ".py" or config.option.markexpr != "not thorough":
+        return None
+    return MARK_OF_FILE in collection_path.read_text(encoding="utf-8") or None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -62,7 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.thorough)
         if period := item.get_closest_marker("every"):
             test = item.nodeid.partition("[")[0]
-            if cases[test] % period.args[0]:
+            n, *first = period.args
+            if (cases[test] - sum(first)) % n:
                 item.add_marker(pytest.mark.thorough)
             cases[test] += 1
         if slow := item.get_closest_marker("thorough_cases"):

@@ -9,13 +9,14 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.speeds import many
+from support.squares import SEEDS, SQUARES, work
 
 from benchmarks.evidence import dissertation_claims, dissertation_runs, soft_margins_table_runs
 from benchmarks.evidence.all import EXPERIMENTS
@@ -39,32 +40,6 @@ from benchmarks.evidence.store import Journal, keep, load
 from boostopt.errors import DataError
 
 KEPT = Path(__file__).parents[1] / "docs" / "evidence"
-SEEDS = 6
-
-
-def units(quick: bool, done: Results) -> Iterator[Parameters]:
-    """Yield seeds; what sums them up appears when they are finished."""
-    yield from ({"seed": seed} for seed in range(2 if quick else SEEDS))
-    if len(done.select(part="sum")) or len(done) >= (2 if quick else SEEDS):
-        yield {"part": "sum", "values": [result["value"] for _, result in done if "value" in result]}
-
-
-def squared(seed: int | None = None, part: str = "", values: list[int] | None = None) -> Mapping[str, Any]:
-    """Return a square, or the sum of some."""
-    time.sleep(0.05)
-    return {"sum": sum(values)} if values is not None else {"value": (seed or 0) ** 2}
-
-
-def write_sum(results: Results, folder: Path) -> str:
-    """Return the sum."""
-    return f"The sum is {results.select(part='sum')[0][1]['sum']}."
-
-
-SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, write_sum)
-
-
-def work(folder: Path, again: bool = False) -> Work:
-    return Work.load([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
 
 
 def timeless(results: Results) -> list[tuple[Parameters, Mapping[str, Any]]]:
@@ -97,7 +72,7 @@ def test_a_run_stopped_five_times_comes_to_the_same(whole: Work, tmp_path: Path)
 
 @pytest.mark.thorough
 def test_a_killed_run_loses_only_what_is_under_way(whole: Work, tmp_path: Path) -> None:
-    script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nfrom test_evidence import work\n"
+    script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nfrom support.squares import work\n"
     script += f"if __name__ == '__main__':\n    work(Path({str(tmp_path)!r})).run(1, 100.0)\n"
     (tmp_path / "run.py").write_text(script)
     killed = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], stderr=subprocess.PIPE)

@@ -44,6 +44,7 @@ def test_code_on_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> N
     assert c.infeasible or c.gap <= 1e-5 * c.scale
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_page_shows_mathematics_as_it_is_typed(name: str) -> None:
     """Outside of formulas, code and links there is no relation, no sum and no symbol of the papers."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,13 @@ ENDATA
 """
 
 INFEASIBLE = BOUNDED.replace("ENDATA", "BOUNDS\n UP bnd x 0.25\n UP bnd y 0.125\nENDATA")
+
+
+@cache
+def kept_results() -> Results:
+    """Return the kept results, which are 4 MB, read once."""
+    return load(DOCS, files.NAME)
+
 
 READ: Result = {"rows": 1, "columns": 2, "nonzeros": 2, "cones": [], "is_linear": True, "is_maximized": False}
 
@@ -180,7 +189,7 @@ def test_a_longer_limit_repeats_what_exceeded_a_shorter_one() -> None:
 
 def test_where_the_folder_is_absent_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert files.main(["--folder", str(tmp_path / "absent"), "--store", str(tmp_path)]) == 2
-    assert "absent; there is no such folder. Pass --folder." in capsys.readouterr().err
+    assert re.search(r"\babsent\b.*--folder\b", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -254,13 +263,13 @@ def test_the_tables_show_refuted_claims_and_contradicted_optima() -> None:
 
 @needs_instances
 def test_every_file_has_kept_results() -> None:
-    results = load(DOCS, files.NAME)
-    assert not [name for name in files.list_files(files.INSTANCES) if not results.select(file=name, step="load")]
+    kept = {parameters["file"] for parameters, _ in kept_results() if parameters["step"] == "load"}
+    assert {*files.list_files(files.INSTANCES)} <= kept
 
 
 def test_no_kept_certificate_contradicts_an_exact_optimum() -> None:
     """A certificate is about the floats, and so is the exact optimum of the binary numbers."""
-    results = load(DOCS, files.NAME)
+    results = kept_results()
     names = {parameters["file"] for parameters, _ in results}
     compared = 0
     for name in sorted(names):
@@ -281,14 +290,14 @@ def test_no_kept_certificate_contradicts_an_exact_optimum() -> None:
 def test_the_page_is_that_of_the_kept_results() -> None:
     text = (DOCS / f"{files.NAME}.md").read_text(encoding="utf-8")
     tables = text.partition(page.BEGIN)[2].partition(page.END)[0]
-    assert tables.strip() == page.tables(load(DOCS, files.NAME)).strip()
+    assert tables.strip() == page.tables(kept_results()).strip()
 
 
 def test_the_page_is_written_from_the_kept_results_alone(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text(f"# Page\n\n{page.BEGIN}\n{page.END}\n", encoding="utf-8")
     assert files.main(["--pages-only", "--page", str(path), "--folder", str(tmp_path / "absent")]) == 0
-    assert page.tables(load(DOCS, files.NAME)) in path.read_text(encoding="utf-8")
+    assert page.tables(kept_results()) in path.read_text(encoding="utf-8")
 
 
 @needs_instances

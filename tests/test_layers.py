@@ -19,6 +19,7 @@ from package_rooms import (
     FLOORS,
     ROOT,
     UPWARD_IMPORTS,
+    import_statements,
     imports,
     is_permitted_upwards,
     room_of,
@@ -54,6 +55,14 @@ def test_a_room_has_at_most_thirteen_modules() -> None:
     files = Counter(path.parent for path in sources() if path.stem != "__init__")
     crowded = {str(room.relative_to(ROOT)): count for room, count in files.items() if count > MAX_MODULES}
     assert not crowded, f"split the rooms {crowded}"
+
+
+@pytest.mark.thorough
+def test_import_statements_are_those_of_the_syntax_trees() -> None:
+    for path in (*sources(), *(ROOT / "formulations").glob("*.py"), *ROOT.rglob("*.pyi")):
+        text = path.read_text()
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert sorted(map(ast.dump, import_statements(text))) == sorted(map(ast.dump, nodes)), path
 
 
 def test_imports_point_downwards() -> None:

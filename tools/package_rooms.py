@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.util import resolve_name
@@ -50,6 +51,11 @@ saved by `verification`, because each file is verified before it is written.
 """
 
 
+DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
+
+IMPORT_STATEMENT = re.compile(r"^ *(?:from +[.\w]+ +import +(?:\([^)]*\)|[^\n(]+)|import +[^\n]+)", re.MULTILINE)
+
+
 def room_of(path: Path) -> str:
     """Return the room of a source file: the entry of the package that contains the file."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
@@ -72,14 +78,10 @@ def is_module(name: str) -> bool:
     return place.is_dir() or place.with_suffix(".py").is_file()
 
 
-def statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the statements of a module and of its blocks; expressions, which are most of a tree, are left out."""
-    nodes: list[ast.AST] = [tree]
-    while nodes:
-        node = nodes.pop()
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            nodes += getattr(node, block, ())
-        yield node
+def import_statements(text: str) -> list[ast.stmt]:
+    """Return the import statements of a source, each of which begins a line: parsing all takes ten times as long."""
+    lines = IMPORT_STATEMENT.findall(DOCSTRING.sub("", text))
+    return ast.parse("\n".join(" ".join(line.split()) for line in lines)).body
 
 
 @cache
@@ -88,7 +90,7 @@ def imports(path: Path) -> set[str]:
     result: set[str] = set()
     package = ".".join(("boostopt", *path.parent.relative_to(ROOT).parts))
     files = [file for file in (path, path.with_suffix(".pyi")) if file.is_file()]
-    for node in itertools.chain.from_iterable(statements(ast.parse(file.read_text())) for file in files):
+    for node in itertools.chain.from_iterable(import_statements(file.read_text()) for file in files):
         if isinstance(node, ast.ImportFrom):
             module = resolve_name("." * node.level + (node.module or ""), package)
             if module.split(".")[0] == "boostopt":

@@ -6,13 +6,13 @@ import shlex
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
 from boostopt._utils.environment import source_version
 from boostopt._utils.files import Keys
 from boostopt._utils.json_values import Text, TextsByName
 from boostopt._utils.validation import check_instance
+from boostopt.backends.base import package_version
 from boostopt.comparison.result_parsers import parse_skipped_pairs
 
 RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
@@ -91,10 +91,5 @@ def current_time() -> str:
 
 def _installed_versions() -> dict[str, str]:
     """Return the installed versions of `RECORDED_PACKAGES`."""
-    versions: dict[str, str] = {}
-    for package in RECORDED_PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return versions
+    versions = {package: package_version(package) for package in RECORDED_PACKAGES}
+    return {package: version for package, version in versions.items() if version}

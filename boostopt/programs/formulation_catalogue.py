@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from os import PathLike
 from types import ModuleType
@@ -102,10 +103,11 @@ def _unknown_formulation(name: str, names: set[str]) -> OptionError:
     return OptionError(f"{error} A file {path} exists: pass its path.") if os.path.isfile(path) else error
 
 
-def _builtin_names() -> set[str]:
-    """Return the names of the formulations that come with boostopt."""
+@cache
+def _builtin_names() -> frozenset[str]:
+    """Return the names of the formulations that come with boostopt; cached, because it reads their folder."""
     folder = importlib.import_module(BUILTIN_PACKAGE)
-    return {module.name for module in pkgutil.iter_modules(folder.__path__)}
+    return frozenset(module.name for module in pkgutil.iter_modules(folder.__path__))
 
 
 def defines_formulation(module: ModuleType) -> bool:

@@ -101,6 +101,7 @@ PIECES: dict[str, EdgeFunction] = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("simplex", (True, False), ids=("simplex", "box"))
 @pytest.mark.parametrize("edges", PIECES)
 def test_all_polyhedral_pieces_with_all_linear_ones(edges: str, simplex: bool) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from plain_stumps import PlainStumps
+from support.speeds import many
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
 from boostopt.boosting.run.run import Run
@@ -133,6 +134,7 @@ def test_a_wrong_first_column_is_an_error(formulation: str, invalid: object, say
         boost(formulation, Scripted(3, lambda call, d: invalid), nu=1)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
 @pytest.mark.parametrize(
     ("invalid", "says"), [case[1:] for case in INVALID_COLUMNS], ids=[case[0] for case in INVALID_COLUMNS]
@@ -339,12 +341,13 @@ def test_one_class_only_is_an_error() -> None:
         PlainStumps(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.thorough_cases("corrective_erlpboost-program")
 @every_algorithm
 def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:
     # The one example stands between others, so that no stump is perfect.
     X = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])[:, np.newaxis]
-    options = {**options, "max_rounds": 50}
+    options = {**options, "max_rounds": many(50, 15)}
     run = boost(name, PlainStumps(X, [1, 1, -1, 1, 1, 1]), **options)
     sound(run)
     assert set(run.predict(X).tolist()) <= {-1, 1}
@@ -381,6 +384,7 @@ def test_a_perfect_hypothesis_in_the_first_round(
         assert run.class_certificate.lower == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.every(2, 1)
 @every_algorithm
 def test_a_hypothesis_wrong_on_every_example(name: str, options: dict[str, Any]) -> None:
     run = boost(name, GivenMargins(-np.ones((4, 1)), reflexive=name == "svm"), **options)

@@ -45,6 +45,7 @@ KINDS = ("spread", "few values", "equal", "close")
 WINDOWS = (MarginGrid.full(), MarginGrid.covering(-0.1, 0.2), MarginGrid.covering(0.0, 1e-6))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", WINDOWS, ids=str)
 @pytest.mark.parametrize("copied", [False, True])

@@ -23,11 +23,11 @@ from random_classes import (
     row,
 )
 from support.false_answers_of_programs import Reckless
+from support.problems import stalled_problem
 
 from boostopt import boost
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.stopping_rules import Schedule
-from boostopt.instances import stalled_criterion
 
 COARSE = 0.5
 """The accuracy here: corrective runs are long."""
@@ -209,27 +209,25 @@ def check_stop(run: Run, epsilon: float) -> None:
     assert (np.diff(row(run.trace, "value")) >= -ROUNDING).all()
 
 
-STALLED = stalled_criterion()
-
-
 @pytest.mark.parametrize(
     "how", ["step", "line search", "pairwise", "program", "mlpboost", "binary step", "total, loose", "total, reckless"]
 )
 def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how: str) -> None:
     """8171 rounds were legal where solvers return what is accurate to epsilon / 4; d(w) is exact for any w."""
     name, options = UPDATES[how]
-    epsilon = float(STALLED.parameters["epsilon"])
-    printed_bound = float(STALLED.answers["printed bound of the rounds"])
-    assert STALLED.U.shape[1] > printed_bound
+    problem = stalled_problem()
+    epsilon = float(problem.parameters["epsilon"])
+    printed_bound = float(problem.answers["printed bound of the rounds"])
+    assert problem.U.shape[1] > printed_bound
     # g = 0 is the optimum of the class: the weakest legal answer is all that is left of it under d(w).
-    optimum = float(STALLED.answers["LPBoost optimum"])
-    oracle = RecordingMargins(STALLED.U, choose="weakest", guarantee=optimum)
+    optimum = float(problem.answers["LPBoost optimum"])
+    oracle = RecordingMargins(problem.U, choose="weakest", guarantee=optimum)
     run = boost(name, oracle, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
     check_stop(run, epsilon)
     assert run.rounds <= 2
     assert float((run.program.margins.to_array() @ run.w).min()) >= optimum - epsilon
     # In the order of the stalled run: what is not legal under d(w) lowers the smallest edge, and so the aim.
-    ordered = RecordingMargins(STALLED.U, choose=list(range(STALLED.U.shape[1])))
+    ordered = RecordingMargins(problem.U, choose=list(range(problem.U.shape[1])))
     run = boost(name, ordered, nu=1.0, epsilon=epsilon, rules=("regularized",), **options)
     check_stop(run, epsilon)
     assert float((run.program.margins.to_array() @ run.w).min()) >= ordered.edges.min() - epsilon
@@ -239,7 +237,7 @@ def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how:
 @pytest.mark.parametrize("choose", ORACLES)
 def test_theorem_a_on_the_subsets_of_the_stalled_criterion(choose: str) -> None:
     """The 80 examples and 400 of the hypotheses that misled the solver, which here are all that there is."""
-    U, epsilon = STALLED.U[:80, 1:401], 0.3
+    U, epsilon = stalled_problem().U[:80, 1:401], 0.3
     optimum = linear_program(U, np.ones(80), 1.0)
     guarantee = {"guarantee": optimum - 1e-6} if choose == "weakest" else {}
     oracle, eta = RecordingMargins(U, choose=choose, **guarantee), 2.0 / epsilon * math.log(80)

@@ -46,6 +46,7 @@ def boosted(name: str, **options: object) -> tuple[Run, float]:
     return run, formulation.bind(whole_class(), **numbers).solve(tol=1e-9).certificate.lower
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", SPARSE)
 def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_proves(loss: str, penalty: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -85,9 +85,15 @@ def run_of(name: str, oracle: Any, **options: Any) -> Run:
     return boost(name, oracle, **parameters)
 
 
-@pytest.fixture(scope="module")
+@cache
 def counts() -> Float[Array, " N"]:
     return np.random.default_rng(3).uniform(0.2, 3.0, len(U))
+
+
+@cache
+def counted_run(name: str) -> Run:
+    """Return the run with multiplicities, which two tests look at."""
+    return run_of(name, GivenMargins(U, c=counts()))
 
 
 @pytest.mark.parametrize("name", CAPPED)
@@ -101,21 +107,21 @@ def test_weights_are_never_all_zero(name: str) -> None:
 
 @pytest.mark.thorough_cases("corrective_binary_erlpboost")
 @pytest.mark.parametrize("name", CAPPED)
-def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Float[Array, " N"]) -> None:
-    run = run_of(name, GivenMargins(U, c=counts))
+def test_distributions_stay_below_the_cap_in_every_round(name: str) -> None:
+    run = counted_run(name)
     for k in range(1, run.rounds + 1):
         d = run.at_round(k).d
         assert d.min() >= 0.0
-        assert (d <= counts / NU * (1 + 1e-12)).all()
+        assert (d <= counts() / NU * (1 + 1e-12)).all()
         # That of the unnormalized entropy has another sum: only the others are distributions.
         assert name == "unnormalized_erlpboost" or d.sum() == pytest.approx(1.0, abs=1e-9)
 
 
 @pytest.mark.thorough_cases("binary_softboost")
 @pytest.mark.parametrize("name", CAPPED)
-def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str, counts: Float[Array, " N"]) -> None:
-    best = optimum(U, NU, counts)
-    run = run_of(name, GivenMargins(U, c=counts))
+def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str) -> None:
+    best = optimum(U, NU, counts())
+    run = counted_run(name)
     assert (run.trace["soft_margin"] <= best + 1e-9).all()
     assert (run.trace["upper"] >= best - 1e-9).all()
     certificate = run.class_certificate

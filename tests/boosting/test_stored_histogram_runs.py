@@ -373,8 +373,8 @@ def test_splits_off_the_thresholds_of_their_feature_are_refused() -> None:
     feature, n_codes = next(iter(rows.n_codes.items()))
     last = Split(feature, n_codes - 2, -1)
     check_hypotheses(oracle, rows, [last], [oracle.hypothesis_of(last)])
-    beyond = [Split(feature, code, 1) for code in (-1, n_codes - 1, n_codes)] + [Split(99, 0, 1), last._replace(sign=0)]
-    for split in beyond:
+    outer_splits = [Split(feature, code, 1) for code in (-1, n_codes - 1, n_codes)]
+    for split in (*outer_splits, Split(99, 0, 1), last._replace(sign=0)):
         with pytest.raises(ValueError, match=r"\bclass\b.*\bnot contain\b"):
             check_hypotheses(oracle, rows, [split], [oracle.hypothesis_of(last)])
     with pytest.raises(ValueError, match=r"\bclass has\b.*\bin place of\b"):

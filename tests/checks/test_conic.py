@@ -40,6 +40,7 @@ def primal(objective: Any, relation: str = "<=") -> Any:
     return minimize(objective(x), subject_to={"w": edges, "beta": cp.sum(x) == 1, "box": cp.abs(x) <= 5})
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("relation", ("<=", "=="))
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_dual_is_the_infimum_of_the_lagrangian(name: str, relation: str) -> None:

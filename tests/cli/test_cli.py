@@ -267,6 +267,7 @@ def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(
     assert document(*BREAST_CANCER, "--nu", "0.001758")["parameters"]["nu"] == pytest.approx(0.001758 * 569)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "formulation, remedy",
     [

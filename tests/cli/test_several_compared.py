@@ -118,6 +118,7 @@ WEIGHTED = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("command", WEIGHTED)
 @pytest.mark.parametrize("nu", ["2", "0.1"])
 def test_every_command_says_that_weights_of_sum_1_must_be_scaled(data_folder: Path, command: str, nu: str) -> None:

@@ -271,6 +271,7 @@ def test_a_narrow_terminal_cuts_nothing_off_and_drops_the_interval_from_the_tabl
     assert re.search(r"\bcvxpy:highs:dual: not run\W+no cones\.", words(text))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("width", (60, 76, 80, 100, 120))
 @pytest.mark.parametrize("name", ("interior", "cvxpy:clarabel:primal", "isolated:cvxpy:scs:density-rated"))
 def test_no_width_splits_a_number(width: int, name: str) -> None:

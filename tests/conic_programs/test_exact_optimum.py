@@ -284,4 +284,4 @@ def test_exact_optima_of_a_folder_are_measured(tmp_path: Path, capsys: pytest.Ca
     print_optima([str(tmp_path), "--solves", "2"])
     printed = capsys.readouterr().out
     assert "| rounded | 2 | 1 |" in printed and "| infeasible | 1.0000000000e-01 |" in printed
-    assert "rounded: The linear program is infeasible" in printed and "No point satisfies one, three" in printed
+    assert re.search(r"^rounded: .*\binfeasible\b.*\bone, three\b", printed, re.MULTILINE | re.DOTALL)

@@ -211,9 +211,7 @@ def test_objectives_that_are_not_convex_are_refused_with_a_direction(P: Any) -> 
     v = negative_direction(matrix, Fraction)
     assert v is not None and curvature(matrix, v, Fraction) < 0
     program = linear_program([], [0.0] * n, ([], []), P=matrix, column_names=[f"part{j}" for j in range(n)])
-    with pytest.raises(
-        ProblemError, match=r"must be convex; got negative curvature: <v, P v> .* for part\d.*\. Correct"
-    ):
+    with pytest.raises(ProblemError, match=r"\bconvex\b.*\bnegative\b.*<v, P v>.*\bpart\d.*\. Correct"):
         exact_optimum(program)
 
 

@@ -17,6 +17,7 @@ from conic_programs.test_readers import CBF, INSTANCES, QPS, SDPA
 from conic_programs.test_small_files import FOLDER
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.speeds import many
 
 from boostopt import ConicProgram, load_problem, save_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -47,7 +48,7 @@ def random_conic_program(seed: int) -> ConicProgram:
     return replace(program, cones=tuple(cones), **facts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60, 20), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(sorted(FORMATS)))
 def test_random_programs_are_read_as_they_were_written(tmp_path_factory: Any, seed: int, ending: str) -> None:
     program, path = random_conic_program(seed), tmp_path_factory.mktemp("programs") / f"program{ending}"
@@ -185,7 +186,7 @@ def drop_or_double_a_line(text: str, rng: np.random.Generator) -> str:
     return "\n".join([*lines[:i], *([lines[i]] * int(rng.choice([0, 2]))), *lines[i + 1 :]]) + "\n"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60, 20), deadline=None)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(sorted(text_files())),
@@ -206,7 +207,7 @@ def test_damaged_texts_are_programs_or_are_refused(
     assert differences(program, load_problem(path.with_name("again.npz"))) == []
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(30, 10), deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([".npz", ".mat"]))
 def test_damaged_archives_are_programs_or_are_refused(tmp_path_factory: Any, seed: int, ending: str) -> None:
     rng, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("damaged")

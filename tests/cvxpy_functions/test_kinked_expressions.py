@@ -58,6 +58,7 @@ def regularizer(name: str) -> CvxpyRegularizer:
     return CvxpyRegularizer(CappedSimplex(np.ones(N), 1.0), EXPRESSIONS[name], UNIFORM)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_bound_of_the_conjugate_is_the_supremum(name: str) -> None:
     F, z = regularizer(name), np.random.default_rng(2).uniform(-1, 1, N)

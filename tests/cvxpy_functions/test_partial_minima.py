@@ -324,6 +324,7 @@ def transport_to(q: np.ndarray, cost: np.ndarray) -> Callable[[Any], Any]:
     return describe
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", BOTH_MARGINALS)
 def test_transport_with_a_redundant_equation_is_certified(name: str) -> None:
     q, rng = BOTH_MARGINALS[name], np.random.default_rng(0)

@@ -185,6 +185,7 @@ def test_files_of_the_same_program_are_the_same(tmp_path: Path) -> None:
 # Instances
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_is_bound_again_from_its_instance(tmp_path: Path, name: str) -> None:
     for program in (get_formulation(name).example_program(), random_program(name)):

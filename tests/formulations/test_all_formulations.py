@@ -226,6 +226,7 @@ def test_two_solvers_overlap(name: str) -> None:
         assert comparison.has_target_gap, comparison
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", NAMES)
 def test_recovery_from_d_alone_certifies(name: str) -> None:

@@ -75,6 +75,7 @@ def test_structure_by_hand() -> None:
     assert dual.objective.value == pytest.approx(0.1 - 0.7 * size)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("p", "entropy"), FORMS)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")

@@ -71,6 +71,7 @@ def test_structure_by_hand() -> None:
     assert [c.label for c in dual.constraints] == ["d", "norm d", "gamma", "w >= 0", "s >= 0"]
 
 
+@pytest.mark.every(3, 1)
 @pytest.mark.parametrize(("p", "entropy"), FORMS)
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")

@@ -75,6 +75,7 @@ def test_the_lower_bound_is_the_printed_table_of_eight_examples() -> None:
     np.testing.assert_allclose(iteration_lower_bound(8, s).U, table, atol=1e-15)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("repeat", [1, 2, 3])
 @pytest.mark.parametrize("N", [4, 6, 8, 10, 16, 22, 32])
 def test_lpboost_takes_all_columns_in_order_and_gains_two_delta_a_round(N: int, repeat: int) -> None:

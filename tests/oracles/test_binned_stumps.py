@@ -55,6 +55,7 @@ def answers(oracle: Any, d: np.ndarray, count: int) -> list[Any]:
     return [answer.edge_bound, *((c.hypothesis, c.edge, c.margins.tolist(), c.margins.dtype) for c in answer.columns)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("reflexive", [True, False])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("bins", [65_536, 300])

@@ -41,6 +41,7 @@ WEIGHTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("count", [1, 10**6])

@@ -91,6 +91,7 @@ def test_the_box_contains_the_minimizers_and_the_point_is_feasible(name: str) ->
     assert problem.objective.value == pytest.approx(end, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.every(2)
 @NAMES
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_in_values_and_duals_proves_nothing_false(name: str, seed: int) -> None:
@@ -106,6 +107,7 @@ def test_noise_in_values_and_duals_proves_nothing_false(name: str, seed: int) ->
     assert_true(certify_problem(problem), reference)
 
 
+@pytest.mark.every(2)
 @NAMES
 def test_duals_that_are_missing_stale_or_nan_prove_nothing_false(name: str) -> None:
     problem = PROBLEMS[name]()

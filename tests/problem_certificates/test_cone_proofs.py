@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from support.speeds import many
 
 from boostopt import ConicProgram, OptionError, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -376,7 +377,7 @@ def test_answers_that_lie_never_exclude_the_exact_optimum(seed: int) -> None:
 
 def test_lies_about_a_quadratic_program_never_exclude_its_optimum() -> None:
     form = cone_form(quadratic_program())
-    for lie in lies(form, 0):
+    for lie in list(lies(form, 0))[:: many(1, 2)]:
         interval = interval_of(form, lie)
         assert interval.lower <= -103 / 22 <= interval.upper
         assert not interval.status

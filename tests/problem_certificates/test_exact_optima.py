@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from convex_problems import cp
+from support.speeds import many
 
 from boostopt import certify_problem
 from boostopt._utils.array_types import Array
@@ -147,7 +148,7 @@ def cvxpy_problem(program: LinearProgram, rng: np.random.Generator) -> Any:
 @pytest.mark.parametrize("kind", ["random", "fixed"])
 def test_optima_of_linear_programs_lie_inside_exactly(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    for _ in range(4):
+    for _ in range(many(4, 2)):
         program = random_program(rng) if kind == "random" else program_with_large_fixed_entries(rng)
         optimum, problem = program.optimum(), cvxpy_problem(program, rng)
         certificate = certify_problem(problem)

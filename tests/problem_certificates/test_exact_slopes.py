@@ -164,6 +164,7 @@ def problem_and_optimum(name: str) -> tuple[Any, float]:
     return problem, optimum
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize("name", OPTIMA)
 def test_known_optima_without_a_box_have_narrow_intervals(name: str) -> None:
     problem, optimum = problem_and_optimum(name)

@@ -9,10 +9,11 @@ import pytest
 from convex_problems import cp
 from false_answers import falsehoods, tell
 from known_optima import TERMS, KnownProblem, affine_vector, known_problem, random_term, random_variables, value_of
+from support.speeds import many
 
 from boostopt import ProblemError, certify_problem
 
-N_LIES = 3
+N_LIES = many(3, 2)
 """Number of wrong answers for each problem."""
 
 SEEDS = [seed if seed < 1 else pytest.param(seed, marks=pytest.mark.thorough) for seed in range(60)]

@@ -147,6 +147,7 @@ def test_enclosures_of_balls_contain_them() -> None:
         assert not enclosure.is_finite() or enclosure.contains(value)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_rows_in_floats_contain_those_in_balls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, X, S = cp.Variable(4), cp.Variable((3, 4)), cp.Variable((3, 3), symmetric=True)

@@ -186,6 +186,7 @@ def box_around(u: Array, rng: np.random.Generator) -> list[Bounds]:
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
+@pytest.mark.every(2, 1)
 @NAMES
 @SEEDS
 def test_minorants_are_nowhere_above(name: str, seed: int) -> None:
@@ -211,6 +212,7 @@ WITHOUT_FAMILY = (
 """Functions whose minorants have no slopes that can be chosen."""
 
 
+@pytest.mark.every(2)
 @NAMES
 @SEEDS
 def test_families_of_minorants_are_nowhere_above(name: str, seed: int) -> None:
@@ -260,6 +262,7 @@ def test_families_of_minorants_nearly_touch_at_their_point(name: str) -> None:
     assert float((weighted_sum(slopes, balls(u)) + offset).mid()) == pytest.approx(value, abs=1e-6 * size)
 
 
+@pytest.mark.every(2)
 @NAMES
 @SEEDS
 def test_minorants_touch_at_their_point_and_have_the_slopes_that_are_proposed(name: str, seed: int) -> None:
@@ -274,6 +277,7 @@ def test_minorants_touch_at_their_point_and_have_the_slopes_that_are_proposed(na
         assert float((weighted_sum(slopes, balls(u)) + offset).mid()) == pytest.approx(value, abs=1e-6 * size)
 
 
+@pytest.mark.every(2)
 @NAMES
 @SEEDS
 def test_directions_are_the_changes_of_slopes(name: str, seed: int) -> None:
@@ -298,6 +302,7 @@ def test_directions_are_the_changes_of_slopes(name: str, seed: int) -> None:
         assert np.abs(change).max(initial=0.0) <= 10 * np.abs(expected).max(initial=0.0) + 1e-6
 
 
+@pytest.mark.every(2, 1)
 @NAMES
 @SEEDS
 def test_bounds_contain_values_and_arguments(name: str, seed: int) -> None:

@@ -140,6 +140,7 @@ def certified(objective: Any, constraints: list[Any], seed: int | None = None) -
         return certify_problem(problem)
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize("name", OPTIMA)
 def test_both_ends_are_finite(name: str) -> None:
     make, optimum = OPTIMA[name]
@@ -290,6 +291,7 @@ FACES: dict[str, tuple[Callable[[], Any], float]] = {
 """Semidefinite matrices with a null vector that is no unit vector, and the optimum."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", FACES)
 @pytest.mark.parametrize("noise", [0.0, 1e-5, 0.3])
 def test_null_vectors_that_are_implied_give_both_ends(name: str, noise: float) -> None:

@@ -197,6 +197,7 @@ def test_variables_of_one_kink_have_one_inclusion_and_others_their_own() -> None
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("sense", [cp.Minimize, cp.Maximize])
 @pytest.mark.parametrize(
     "make",

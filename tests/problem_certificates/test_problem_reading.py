@@ -147,6 +147,7 @@ EXPRESSIONS: dict[str, Expression] = {
 """Expressions in a vector of positive numbers, a matrix and a positive definite matrix."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_values_are_those_of_cvxpy(name: str) -> None:
     rng = np.random.default_rng(len(name))

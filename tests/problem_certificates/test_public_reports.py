@@ -59,6 +59,7 @@ def test_scs_14_an_infeasible_linear_program_called_unbounded() -> None:
     assert all(certificate.status == "infeasible" for certificate in certificates(problem, "SCS", "CLARABEL"))
 
 
+@pytest.mark.thorough_cases("False")
 @pytest.mark.parametrize("is_square", [False, True])
 def test_cvxpy_1475_two_solvers_with_two_values(is_square: bool) -> None:
     t = np.arange(100)
@@ -265,6 +266,7 @@ def test_cvxr_26_a_hanging_chain_called_unbounded() -> None:
     assert second.lower > (n + 1) * (1 - np.sqrt(3) / 2) and second.upper < n + 1
 
 
+@pytest.mark.thorough
 def test_a_sum_of_two_perspectives_to_which_cvxpy_gives_another_value_than_to_the_perspective_of_the_sum() -> None:
     """CVXPY 1.9.3 says that 9.37 is optimal for the sum. The closed form is two terms of quad_over_lin.
 

@@ -10,6 +10,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from support.cvxpy_losses import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
+from support.speeds import many
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
@@ -52,6 +53,7 @@ def value_by_hand(program: Program) -> float:
     return -optimum(cp.Problem(cp.Minimize(BY_HAND[loss](m, program.examples.c) + value), conditions))
 
 
+@pytest.mark.every(2, 1)
 @pytest.mark.parametrize("name", SOME)
 def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
     assert_right(random_program(name, 0))
@@ -76,7 +78,7 @@ def test_no_noise_breaks_a_bound(name: str) -> None:
     program = random_program(name, 1)
     best = program.solve(tol=1e-9).certificate
     rng = np.random.default_rng(2)
-    for size in (1e-9, 1e-3, 1.0, 1e3):
+    for size in (1e-9, 1e-3, 1.0, 1e3)[:: many(1, 2)]:
         d = best.d + size * rng.normal(size=len(best.d))
         w = best.w + size * rng.normal(size=len(best.w))
         for noisy in (program.certify(d, w), program.certify(None, w), program.certify(d, None)):
@@ -93,6 +95,7 @@ def test_k_copies_are_multiplicity_k(name: str) -> None:
     assert weighted.lower == pytest.approx(copied.lower, abs=1e-7 * max(1.0, abs(weighted.lower)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 from support.problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
+from support.speeds import THOROUGH
 
 from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
 from boostopt._utils.json_values import plain
@@ -19,6 +20,9 @@ from boostopt.programs.program_identity import describe_program, program_facts
 from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")
+GAPS = (1e-3, 1e-5, 1e-7) if THOROUGH else (1e-7,)
+"""Target gaps of the benchmark, each with pictures of its own."""
+
 ORIGIN = Provenance.of_this_process("boostopt compare --report out.html", "2026-01-02T03:04:05+00:00", "data.csv")
 
 
@@ -60,11 +64,11 @@ def contradicting() -> Comparison:
 
 @functools.cache
 def measured() -> Benchmark:
-    """Two programs, three gaps, two repeats: reached, failed and not run."""
+    """Two programs, three gaps, in the fast suite one, and two repeats: reached, failed and not run."""
     programs = {"small.csv: linear": reference_lpboost(), "other.csv: entropy": reference_erlpboost()}
     backends = ["cvxpy:highs", "interior", rough()]
     origin = replace(ORIGIN, skipped=(("broken.csv", "It has no label column."),))
-    return benchmark(programs, backends, [1e-3, 1e-5, 1e-7], repeats=2, time_limit=20.0, origin=origin)
+    return benchmark(programs, backends, GAPS, repeats=2, time_limit=20.0, origin=origin)
 
 
 _HTML: dict[int, tuple[object, str]] = {}

@@ -34,6 +34,7 @@ def page_markup(name: str) -> FormulationMarkup:
     return markup
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", list_formulations())
 def test_every_formula_of_every_page_is_mathml(name: str) -> None:
     page, text = page_markup(name), parse_page(get_formulation(name).text)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from small_results import (
+    GAPS,
     ORIGIN,
     RESULTS,
     Page,
@@ -133,7 +134,7 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
         assert ("svg" in page.tags) == is_finite(comparison.interval), case
         assert ("nothing to draw" in page.text) != is_finite(comparison.interval)
     # Profiles of both kinds for wide screens, and of each gap for narrow ones; the map and the claims; the intervals.
-    assert page_of(measured()).tags.count("svg") == 2 * (1 + 3) + 2 + 2 + 2 * 2
+    assert page_of(measured()).tags.count("svg") == 2 * (1 + len(GAPS)) + 2 + 2 + 2 * 2
 
 
 @pytest.mark.thorough
@@ -161,8 +162,8 @@ def test_a_benchmark_is_drawn_in_four_ways() -> None:
     assert [heading for heading in headings(html) if heading in PICTURE_TITLES] == PICTURE_TITLES
     labels = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
     for label, count in (
-        ("Performance profiles of the backends", 4),
-        ("Data profiles of the backends", 4),
+        ("Performance profiles of the backends", 1 + len(GAPS)),
+        ("Data profiles of the backends", 1 + len(GAPS)),
         ("Seconds of each backend on each program", 2),
         ("The gap that the solver claims against the gap that is certified, for each run", 2),
     ):
@@ -325,7 +326,7 @@ def test_every_formulation_is_stated() -> None:
 
 def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
-    document = json.loads(linear().to_json())
+    document = json.loads(nothing().to_json())
     for text in ("A page of words <b>.", "Title: words.\n\nPrimal  nonsense\n\nSources: none"):
         document["about"]["page"] = text
         path.write_text(json.dumps(document))

@@ -64,6 +64,7 @@ def answers(name: str, formulation: str) -> Sequence[tuple[Attempt, float]]:
     return results
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "formulation"), cases(remarked=False))
 def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str, formulation: str) -> None:
     iterations = [attempt.iterations or 0 for attempt, _ in answers(name, formulation)]

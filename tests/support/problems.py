@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import scipy.optimize
 
 import boostopt
 from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.instances import Instance, stalled_criterion
 from boostopt.programs.program import Program
 
 # The reference instance; its optima were computed by two independent routes to ten digits.
@@ -34,6 +36,12 @@ def reference_lpboost() -> Program:
 
 def reference_erlpboost(eta: float = REFERENCE_ETA) -> Program:
     return boostopt.get_formulation("erlpboost").bind(REFERENCE_U, nu=REFERENCE_NU, eta=eta, d0=REFERENCE_D0)
+
+
+@cache
+def stalled_problem() -> Instance:
+    """Return the run that makes no progress, at its full length: drawing it takes longer than most tests of it."""
+    return stalled_criterion()
 
 
 def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:

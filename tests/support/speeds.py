@@ -1,7 +1,8 @@
 """Two speeds. `make test` tries everything at small sizes; `make test-all` with all seeds, instances and slow tests.
 
 Slow tests are marked `thorough`, slow cases of a test `thorough_cases(...)` by their identifiers. Of tests that take a
-`seed` the fast suite runs the first two, and of those marked `every(n)` every n-th case. The thorough suite is too long
+`seed` the fast suite runs the first two, and of those marked `every(n)` every n-th case, from that
+of number k with `every(n, k)`: tests of one family leave different cases out. The thorough suite is too long
 for every commit: `make test-part` runs a twentieth of it, and another twentieth with every commit.
 """
 

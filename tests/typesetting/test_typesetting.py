@@ -452,6 +452,7 @@ def is_shown(paragraph: str, lines: list[str]) -> bool:
     return any(re.fullmatch(".+?".join(map(re.escape, line.split("FORMULA"))), typed) for line in lines)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", list_formulations())
 def test_markdown_shows_the_prose_as_it_was_typed(name: str) -> None:
     page = parse_page(docstring(name))

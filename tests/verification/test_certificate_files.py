@@ -48,6 +48,7 @@ def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> N
             assert certificate.lower - lower <= room and upper - certificate.upper <= room
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("p", [1.5, 2.0, 7.0, math.inf])
 @pytest.mark.parametrize("eta", [5.0, math.inf])
 @pytest.mark.parametrize("name", ["norm_ball", "norm_penalty"])

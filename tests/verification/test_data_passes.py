@@ -148,6 +148,7 @@ def numbers(reason: str) -> tuple[float, ...]:
     return tuple(map(float, re.findall(r"-?\d+\.\d+(?:e[-+]\d+)?", reason)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("page", "end", "name", "patch"), PATCHED, ids=[f"{name} {page}" for page, _, name, _ in PATCHED]
 )

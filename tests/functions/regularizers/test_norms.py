@@ -177,6 +177,7 @@ def test_multiplicity_k_is_k_copies(p: float, eta: float | None) -> None:
         assert_copies(NormBall(B, c, p, r), NormBall(of_copies, many, p, r), counts, z, [])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("p", (1.5, 2.0, 3.0, math.inf))
 @pytest.mark.parametrize("eta", (None, 5.0))
 def test_the_model_for_solvers(p: float, eta: float | None) -> None:
