@@ -27,8 +27,10 @@ from boostopt.problem_certificates.arithmetic.balls import (
     ball,
     balls,
     enclosing_balls,
+    enclosures,
     exact_fraction,
     exact_rank,
+    float_ends,
     is_positive_semidefinite,
     midpoints,
     pivots,
@@ -315,8 +317,8 @@ class ExactPoints:
             change = max(change, round_up(abs(total)))
             if not change <= self.tolerance:
                 return None
-        for j, value in enumerate(point):
-            low, high = float(problem.lower[j]), float(problem.upper[j])
+        for j in self._entries_near_bounds(point):
+            value, low, high = point[j], float(problem.lower[j]), float(problem.upper[j])
             if (
                 j not in self.fixed
                 and j not in self.enclosures
@@ -334,6 +336,14 @@ class ExactPoints:
             return None
         upper = round_up(problem.objective.value(0, z))
         return FeasiblePoint(point, upper, change) if math.isfinite(upper) else None
+
+    def _entries_near_bounds(self, point: Sequence[Ball]) -> Sequence[int]:
+        """Return the entries that floats do not prove to lie within bounds; all entries of small problems."""
+        problem = self.problem
+        if not problem.is_large:
+            return range(problem.n)
+        low, high = float_ends(enclosures(point))
+        return np.flatnonzero(~((low >= problem.lower) & (high <= problem.upper))).tolist()
 
     def approach(self, x: Float[Array, " n"], interior: Float[Array, " n"]) -> FeasiblePoint | None:
         """Return a feasible point as near to x as the search finds on the segment to a point with slack."""

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
     ONE,
     ZERO,
     Ball,
+    Enclosure,
     ball,
     midpoints,
     round_down,
@@ -302,6 +303,17 @@ class Function(ABC):
     @abstractmethod
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         """Return the slopes and the offset of the minorant of group i, for arguments within bounds."""
+
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        """Return the values at m points in floating point, not finite outside the domain; None to compute balls."""
+        return None
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        """Return the slopes, shape (g, k), and the offsets of the minorants of some groups, as floats with radii.
+
+        None if `minorant` must compute them one by one.
+        """
+        return None
 
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]

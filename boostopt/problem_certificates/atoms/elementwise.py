@@ -14,8 +14,19 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down, round_up
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ONE,
+    ZERO,
+    Ball,
+    Enclosure,
+    ball,
+    enclosures,
+    round_down,
+    round_up,
+)
+from boostopt.problem_certificates.arithmetic.enclosed_sums import enclosed_images, side_by_side
 from boostopt.problem_certificates.atoms.base import (
     EMPTY,
     UNBOUNDED,
@@ -91,6 +102,15 @@ class SmoothFunction(Function):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         slope, offset = self.tangent(ball(tangents.parameters[i, 0]))
         return [slope], offset
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        slopes, offsets = self.enclosed_tangents(tangents.parameters[groups, 0])
+        return side_by_side(slopes), offsets
+
+    def enclosed_tangents(self, v: Float[Array, " g"]) -> tuple[Enclosure, Enclosure]:
+        """Return `tangent` of several floats, as floats with radii."""
+        pairs = [self.tangent(ball(point)) for point in v.tolist()]
+        return enclosures([slope for slope, _ in pairs]), enclosures([offset for _, offset in pairs])
 
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
@@ -286,6 +306,9 @@ class Entropy(SmoothFunction):
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         return -v.log() - 1, v
 
+    def enclosed_tangents(self, v: Float[Array, " g"]) -> tuple[Enclosure, Enclosure]:
+        return enclosed_images(lambda point: -point.log() - 1, v), (v, np.zeros(len(v)))
+
     def offset(self, slope: Ball) -> Ball:
         return (-slope - 1).exp()
 
@@ -448,7 +471,8 @@ class RealPower(SmoothFunction):
             return n * integer_power(v, n - 1), (1 - n) * integer_power(v, n)
         if not v > 0:
             return NOT_A_NUMBER, NOT_A_NUMBER
-        return self.exponent * v ** (self.exponent - 1), (1 - self.exponent) * v**self.exponent
+        power = v ** (self.exponent - 1)
+        return self.exponent * power, (1 - self.exponent) * power * v
 
     def offset(self, slope: Ball) -> Ball:
         ratio = slope / self.exponent

@@ -13,13 +13,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.special
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
     ZERO,
     Ball,
+    Enclosure,
     ball,
     balls,
     eigenvalue_shift,
@@ -30,6 +32,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
     shifted,
     weighted_sum,
 )
+from boostopt.problem_certificates.arithmetic.enclosed_sums import enclosed_images, side_by_side, sum_of_squares
+from boostopt.problem_certificates.arithmetic.float_forms import finite_enclosure, summed_enclosure
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     TINY,
@@ -98,6 +102,19 @@ class RelativeEntropy(Function):
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         changes = np.clip(steps / np.sqrt(weights[:, None] * tangents.widths), -3, 3)
         return tangents.with_parameters(tangents.parameters * np.exp(changes))
+
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        x, y = u[:, 0], u[:, 1]
+        values = scipy.special.kl_div(x, y) if self.is_divergence else scipy.special.rel_entr(x, y)
+        return np.where(y > 0, values, np.nan)
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        r = tangents.parameters[groups, 0]
+        zeros, ones = np.zeros(len(r)), (np.ones(len(r)), np.zeros(len(r)))
+        logarithms = enclosed_images(lambda value: value.log() if value > 0 else NOT_A_NUMBER, r)
+        if self.is_divergence:
+            return side_by_side(logarithms, summed_enclosure(ones, (-r, zeros))), (zeros, zeros)
+        return side_by_side(summed_enclosure(ones, logarithms), (-r, zeros)), (zeros, zeros)
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         r = ball(tangents.parameters[i, 0])
@@ -217,6 +234,16 @@ class QuadraticOverLinear(Function):
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         w = tangents.parameters + steps / np.sqrt(2 * weights[:, None] * tangents.widths)
         return tangents.with_parameters(np.where(tangents.orientations[:, :-1] * w < 0, 0.0, w))
+
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        x, y = u[:, :-1], u[:, -1]
+        return np.where(y > 0, np.sum(x * x, axis=1) / y, np.nan)
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        w = tangents.parameters[groups]
+        squares, radii = sum_of_squares(w)
+        slopes = finite_enclosure(np.hstack([2 * w, -squares[:, None]]), np.hstack([np.zeros(w.shape), radii[:, None]]))
+        return slopes, (np.zeros(len(w)), np.zeros(len(w)))
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         w = balls(tangents.parameters[i])
