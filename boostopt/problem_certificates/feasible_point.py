@@ -58,8 +58,11 @@ LATE_WEIGHT = 1e-9
 MAX_WEIGHT = 1e6
 """Largest whole weight of a row in a combination that is tried before ranks over the rationals."""
 
-MAX_LOSS = 1e-8
-"""Relative loss of a point that needed no solve, up to which no solve is made for a better one."""
+MAX_LOSS = 1e-4
+"""Relative loss of a point that needed no solve, up to which no solve is made for a better one.
+
+The loss comes from the violation of the answer: for answers of SCS, such solves narrow it by a factor of at most 2.3.
+"""
 
 MIN_SPARSE_ROWS = 60
 """Number of equalities of a large problem from which no basis is chosen."""

@@ -72,6 +72,12 @@ N_ITERATIONS = 100
 STEP_TOL = 1e-7
 """Factor by which a step of a large problem lowers the remaining slopes, as far as they are linear in it."""
 
+N_QUICK_ITERATIONS = 20
+"""Maximum number of iterations of LSMR for a step that is tried before G Gᵀ is computed."""
+
+QUICK_TOL = 1e-9
+"""Factor by which such a step must lower the remaining slopes."""
+
 N_SIGN_VECTORS = 8
 """Number of random vectors of signs by whose images the norms of rows of G are estimated."""
 
@@ -263,7 +269,7 @@ def improved_choices(
             is_active = (rest != 0) | (slopes == rest)
             size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED
-            step = _iterated_step if size_of_columns > MAX_DENSE else _normal_step if is_large else _shortest_step
+            step = _iterated_step if size_of_columns > MAX_DENSE else _direct_step if is_large else _shortest_step
             if count < n_cheap_steps and not is_large:
                 y = _shortest_step(problem, choice, parts, -rest, is_active, CHEAP_CUTOFF)
             else:
@@ -331,12 +337,26 @@ def _normal_step(
     return y if np.isfinite(y).all() else None
 
 
-def _iterated_step(
+def _direct_step(
     problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+) -> Array | None:
+    """Return the step of few iterations if these suffice, as for separable problems, else that of `_normal_step`."""
+    y = _iterated_step(problem, choice, parts, target, is_active, N_QUICK_ITERATIONS, QUICK_TOL)
+    return _normal_step(problem, choice, parts, target, is_active) if y is None else y
+
+
+def _iterated_step(
+    problem: ReadProblem,
+    choice: Choice,
+    parts: Sequence[StepPart],
+    target: Array,
+    is_active: Array,
+    n_iterations: int = N_ITERATIONS,
+    max_remainder: float = math.inf,
 ) -> Array | None:
     """Return nearly the shortest y with G y = target in the rows that are active; None if none but 0 was found.
 
-    G is not stored [D. C.-L. Fong and M. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM
+    Also None if the iterations leave more than a fraction of the target. G is not stored [D. C.-L. Fong and M. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM
     Journal on Scientific Computing 33 (2011)]. Its rows are divided by their norms without the multipliers of
     constraints: then G Gᵀ of a separable problem is the unit matrix plus one of the rank of the constraints, and needs
     about as many iterations.
@@ -360,9 +380,15 @@ def _iterated_step(
 
     scales = is_active.astype(float)
     scales = scales / _row_norms(multiply, has_tangents)
-    tolerances = {"atol": 1e-14, "btol": STEP_TOL, "conlim": 0.0}
-    y = least_squares(multiply, multiply_transpose, target * scales, int(ends[-1]), N_ITERATIONS, **tolerances)
-    return y if np.isfinite(y).all() and y.any() else None
+    tolerances = {"atol": 1e-14, "btol": min(STEP_TOL, 0.1 * max_remainder), "conlim": 0.0}
+    scaled = target * scales
+    y = least_squares(multiply, multiply_transpose, scaled, int(ends[-1]), n_iterations, **tolerances)
+    if not (np.isfinite(y).all() and y.any()):
+        return None
+    if math.isfinite(max_remainder):
+        rest = float(np.linalg.norm(multiply(y) - scaled))
+        return y if rest <= max_remainder * float(np.linalg.norm(scaled)) else None
+    return y
 
 
 def _row_norms(multiply: Callable[[Array], Array], has_tangents: Bool[Array, " k"]) -> Float[Array, " n"]:
