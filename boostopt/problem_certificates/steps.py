@@ -356,10 +356,10 @@ def _iterated_step(
 ) -> Array | None:
     """Return nearly the shortest y with G y = target in the rows that are active; None if none but 0 was found.
 
-    Also None if the iterations leave more than a fraction of the target. G is not stored [D. C.-L. Fong and M. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM
-    Journal on Scientific Computing 33 (2011)]. Its rows are divided by their norms without the multipliers of
-    constraints: then G Gᵀ of a separable problem is the unit matrix plus one of the rank of the constraints, and needs
-    about as many iterations.
+    It is also None if the iterations leave more than a fraction of the target. G is not stored [D. C.-L. Fong and M.
+    Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM Journal on Scientific Computing 33
+    (2011)]. Its rows are divided by their norms without the multipliers of constraints: then G Gᵀ of a separable
+    problem is the unit matrix plus one of the rank of the constraints, and needs about as many iterations.
     """
     ends = np.cumsum([0, *(part.size for part in parts)])
     has_tangents = np.repeat([part.has_tangents for part in parts], [part.size for part in parts])
