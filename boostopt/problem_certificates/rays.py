@@ -1,15 +1,20 @@
-"""Unbounded problems: a ray along which the objective falls and all else stays as it is, proved in balls."""
+"""Unbounded problems: a ray along which the objective falls and every feasible point stays feasible, proved in balls.
+
+Atoms may change along the ray: an asymptotic slope bounds how fast (theorem P10).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.optimize
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.problem_certificates.arithmetic.balls import (
-    NOT_A_NUMBER,
     ZERO,
     Ball,
     balls,
@@ -24,51 +29,77 @@ from boostopt.problem_certificates.reading import ReadProblem
 ZERO_TOL = 1e-9
 """Size from which an entry or a row counts as not 0, when it is chosen what must be 0 exactly."""
 
+SLACK_TOL = 1e-6
+"""Change from which a row changes along a direction that an interior-point method proposes."""
+
+GRID = 2.0**-20
+"""Entries of directions within a tenth of it of a multiple are rounded: solvers leave noise in simple numbers."""
+
+
+MAX_CHANGING = 20_000
+"""Maximum number of values and arguments of atoms for which directions along which atoms change are looked for."""
+
 
 def has_unbounded_ray(problem: ReadProblem, x: Float[Array, " n"]) -> bool:
     """Return whether a direction d is proved along which every feasible point stays feasible and the objective falls.
 
-    All arguments of atoms are constant along d, all inequalities do not increase, all equalities and semidefinite
-    matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point. Or d is
-    x, a feasible point, along which homogeneous atoms may change.
+    First, all arguments of atoms are constant along d, all inequalities do not increase, all equalities and
+    semidefinite matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible
+    point. Then d is x, a feasible point, or a solver proposes d, and atoms change by at most their asymptotic slopes.
     """
-    return _has_constant_ray(problem) or falls_along(problem, x)
+    if _has_constant_ray(problem) or falls_along(problem, balls(x)):
+        return True
+    return any(falls_along(problem, d) for d in _changing_directions(problem))
 
 
-def falls_along(problem: ReadProblem, d: Float[Array, " n"]) -> bool:
-    """Return whether a direction of floats is proved to keep all feasible points feasible while the objective falls.
+def falls_along(problem: ReadProblem, d: Sequence[Ball]) -> bool:
+    """Return whether a direction is proved to keep all feasible points feasible while the objective falls for ever.
 
-    A homogeneous convex f increases by at most f(a) along arguments u + t a, because f(u + t a) <= f(u) + t f(a); a
-    concave one by at least f(a). All other atoms must have constant arguments.
+    A convex f increases by at most t s along arguments u + t a, if s is an asymptotic slope; a concave one by at least
+    that. Atoms without one must have constant arguments. Arguments that contain such atoms are known on one side only:
+    atoms of them must be constant, or nondecreasing and of the same curvature. The objective falls if its slope is
+    negative, or if it is 0 and a value in it, such as a logarithm, grows beyond all bounds.
     """
-    rates: list[Ball] = [*balls(d), *([ZERO] * (problem.n_values - problem.n))]
-    changing = np.zeros(problem.n_values, dtype=bool)
-    for node in problem.nodes:
-        block = node.arguments
-        if block.is_affine(problem.n) or not block.depends_on(changing).any():
-            argument_rates = [_ball_product(row, rates) for row in block.rows]
-        else:
-            return False
-        for k, group in enumerate(node.members.tolist()):
-            values = [argument_rates[i] for i in group]
-            if all(value == 0 for value in values):
-                continue
-            rate = node.function.value(values) if node.function.is_homogeneous else NOT_A_NUMBER
-            if not rate.is_finite():
-                return False
-            rates[node.start + k], changing[node.start + k] = rate, True
-    signs = np.zeros(problem.n_values)
+    diverging = np.zeros(problem.n_values, dtype=bool)
+    rates: list[Ball] = [*d, *([ZERO] * (problem.n_values - problem.n))]
+    changing, signs = np.zeros(problem.n_values, dtype=bool), np.zeros(problem.n_values)
     for node in problem.nodes:
         signs[node.outputs] = node.function.sign
 
-    def is_bounded_by_rates(row: Row) -> bool:
-        return all(value * signs[k] >= 0 for k, value in row.items() if changing[k])
+    def is_bounded_by_rates(row: Row, sign: int = 1) -> bool:
+        return all(value * (sign * signs[k]) >= 0 for k, value in row.items() if changing[k])
+
+    for node in problem.nodes:
+        block, sign = node.arguments, node.function.sign
+        is_changing = np.zeros(len(block), dtype=bool)
+        if not block.is_affine(problem.n):
+            is_changing = block.depends_on(changing)
+            if is_changing.any() and not (
+                node.function.is_nondecreasing and all(is_bounded_by_rates(row, sign) for row in block.rows)
+            ):
+                return False
+        argument_rates = [_ball_product(row, rates) for row in block.rows]
+        for k, group in enumerate(node.members.tolist()):
+            values = [argument_rates[i] for i in group]
+            if all(value == 0 for value in values) and not is_changing[group].any():
+                continue
+            rate = node.function.asymptotic_slope(values)
+            if not rate.is_finite():
+                return False
+            rates[node.start + k], changing[node.start + k] = rate, True
+            diverging[node.start + k] = node.function.has_sublinear_growth and bool(values[0] > 0)
+
+    def falls(row: Row) -> bool:
+        rate = _ball_product(row, rates)
+        grows = any(value * signs[k] > 0 for k, value in row.items() if diverging[k])
+        return bool(rate < 0 or (rate <= 0 and grows))
 
     constant = [*problem.equalities.rows.rows, *(row for item in problem.matrices for row in item.rows.rows)]
     upper = [problem.objective.rows[0], *problem.inequalities.rows.rows]
-    low, high = np.isfinite(problem.lower), np.isfinite(problem.upper)
+    low, high = np.flatnonzero(np.isfinite(problem.lower)), np.flatnonzero(np.isfinite(problem.upper))
     return (
-        bool((d[low] >= 0).all() and (d[high] <= 0).all())
+        all(d[j] >= 0 for j in low.tolist())
+        and all(d[j] <= 0 for j in high.tolist())
         and not any(changing[k] for row in constant for k in row)
         and all(is_bounded_by_rates(row) for row in upper)
         and all(_ball_product(row, rates) == 0 for row in problem.equalities.rows.rows)
@@ -77,8 +108,69 @@ def falls_along(problem: ReadProblem, d: Float[Array, " n"]) -> bool:
             is_positive_semidefinite([_ball_product(row, rates) for row in item.rows.rows], item.n)
             for item in problem.matrices
         )
-        and bool(_ball_product(problem.objective.rows[0], rates) < 0)
+        and falls(problem.objective.rows[0])
     )
+
+
+def _changing_directions(problem: ReadProblem) -> Iterator[list[Ball]]:
+    """Yield directions near those of a solver along which atoms change."""
+    for is_linear in (True, False):
+        d = _changing_direction(problem, is_linear)
+        if d is not None:
+            yield from _directions_near(problem, d)
+
+
+def _directions_near(problem: ReadProblem, d: Float[Array, " n"]) -> Iterator[list[Ball]]:
+    """Yield a direction in simple numbers, and with rows that are nearly constant made exactly so."""
+    nearest = GRID * np.round(d / GRID)
+    d = np.where(np.abs(d - nearest) <= 0.1 * GRID, nearest, d)
+    yield balls(d)
+    blocks = [problem.equalities.rows, problem.inequalities.rows, *(node.arguments for node in problem.nodes)]
+    blocks += [item.rows for item in problem.matrices]
+    rows = [row for block in blocks for row in block.rows if row and max(row) < problem.n]
+    has_bound = np.isfinite(problem.lower) | np.isfinite(problem.upper)
+    zeros = {int(j) for j in np.flatnonzero(has_bound & (np.abs(d) <= ZERO_TOL))}
+    exact = _exact_direction(problem.n, [row for row in rows if abs(_product(row, d)) <= SLACK_TOL], zeros, d)
+    if exact is not None:
+        yield exact
+
+
+def _changing_direction(problem: ReadProblem, is_linear: bool) -> Float[Array, " n"] | None:
+    """Return a direction along which the objective falls by the asymptotic slopes of atoms; None without one.
+
+    It solves the problem with the recession function of each function in place of this, in the unit cube. If the fall
+    need not be linear, the arguments of atoms of sublinear growth increase, and the slope of the objective is at most
+    0.
+    """
+    n, size = problem.n, problem.n_values
+    if n == 0 or size + sum(len(node.arguments) for node in problem.nodes) > MAX_CHANGING:
+        return None
+    z = cp.Variable(size)
+    sides = np.where(np.isfinite(problem.lower), 0.0, -1.0), np.where(np.isfinite(problem.upper), 0.0, 1.0)
+    constraints: list[Any] = [z[:n] >= sides[0], z[:n] <= sides[1]]
+    for rows, is_equality in ((problem.equalities.rows, True), (problem.inequalities.rows, False)):
+        if len(rows):
+            constraints.append(rows.floats @ z == 0 if is_equality else rows.floats @ z <= 0)
+    for item in problem.matrices:
+        E = cp.reshape(item.rows.floats @ z, (item.n, item.n), order="C")
+        constraints.append((E + E.T) / 2 >> 0)
+    growth: list[Any] = []
+    for node in problem.nodes:
+        m, k = node.members.shape
+        changes = cp.reshape((node.arguments.floats @ z)[node.members.ravel()], (m, k), order="C")
+        constraints += node.function.asymptotic_constraints(changes, z[node.outputs])
+        is_in_objective = bool(problem.objective.floats[:, node.outputs].nnz)
+        growth += [-cp.sum(changes)] if node.function.has_sublinear_growth and is_in_objective else []
+    slope = (problem.objective.floats @ z)[0]
+    if not is_linear and not growth:
+        return None
+    objective = slope if is_linear else sum(growth[1:], growth[0])
+    auxiliary = cp.Problem(cp.Minimize(objective), constraints if is_linear else [*constraints, slope <= 0])
+    if solve_quietly(auxiliary, "CLARABEL") is not None or z.value is None:
+        return None
+    d = np.asarray(z.value, dtype=float)
+    value: Any = auxiliary.value
+    return d[:n] if np.isfinite(d).all() and value < -SLACK_TOL else None
 
 
 def _has_constant_ray(problem: ReadProblem) -> bool:

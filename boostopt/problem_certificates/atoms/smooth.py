@@ -43,6 +43,7 @@ from boostopt.problem_certificates.atoms.base import (
     Function,
     MinorantFamily,
     Tangents,
+    columns_of,
     free_family,
     intersection,
     magnitude_bounds,
@@ -86,6 +87,10 @@ class RelativeEntropy(Function):
         if u[-1] > 0:
             return np.maximum(u, 0.0)
         return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        x, y = changes[:, 0], changes[:, 1]
+        return [x == 0, y >= 0, slopes == (y if self.is_divergence else 0)]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         positive = np.maximum(u, MIN_POSITIVE * max(1e-3, float(np.abs(u).max(initial=0.0))))
@@ -154,6 +159,7 @@ def _total_entropy(p: Sequence[Ball]) -> Ball:
 class LogSumExp(Function):
     """log(sum exp(u)); CVXPY's `log_sum_exp`. The minorant of p in the simplex is <p, u> plus the entropy of p."""
 
+    is_nondecreasing = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -162,6 +168,12 @@ class LogSumExp(Function):
         for entry in u:
             total = total + (entry - shift).exp()
         return shift + total.log()
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return largest(changes)  # its slopes are probabilities
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes <= columns_of(slopes, changes.shape[1])]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         weights = normalized(np.exp(np.maximum(u - u.max(axis=1, keepdims=True), -600)))
@@ -212,6 +224,9 @@ class QuadraticOverLinear(Function):
         if u[-1] > 0:
             return u
         return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes[:, :-1] == 0, changes[:, -1] >= 0, slopes == 0]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         y = np.maximum(u[:, -1:], 1e-12)
@@ -324,6 +339,12 @@ class QuadraticForm(Function):
     def value(self, u: Sequence[Ball]) -> Ball:
         return weighted_sum(u, self._product(u))
 
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return ZERO if all(value == 0 for value in self._product(changes)) else NOT_A_NUMBER
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes @ self.float_matrix == 0, slopes == 0]
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(u, np.zeros((len(u), 0)), orientations)
 
@@ -399,6 +420,7 @@ class QuadraticForm(Function):
 class Mean(Function):
     """A concave, homogeneous mean of non-negative numbers. The parameters of a group are the point v of its tangent."""
 
+    is_nondecreasing = True
     is_homogeneous = True
     sign = -1
 
@@ -416,6 +438,9 @@ class Mean(Function):
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         return np.maximum(u, 0.0)
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes >= columns_of(slopes, changes.shape[1]), slopes >= 0]  # not below the smallest entry
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         # At the apex of a cone, where all entries are about 0, their ratios are noise.
