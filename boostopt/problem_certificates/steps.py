@@ -323,8 +323,11 @@ def _normal_step(
     G = _active_rows(problem, choice, parts, is_active)
     if not G.any():
         return None
-    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    norms = np.linalg.norm(G, axis=1)
+    norms = np.maximum(norms, MIN_ROW_NORM * float(norms.max()))
     scaled, rest = G / norms[:, None], target[is_active] / norms
+    if not (np.isfinite(scaled).all() and np.isfinite(rest).all()):
+        return None
     gram = scaled @ scaled.T
     gram[np.diag_indices_from(gram)] += REGULARIZATION
     try:

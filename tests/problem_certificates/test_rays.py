@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from convex_problems import cp
 
 from boostopt import certify_problem
+from boostopt.problem_certificates import rays
+from boostopt.problem_certificates.arithmetic.balls import ZERO, working_precision
+from boostopt.problem_certificates.reading import read_problem
 
 X, Y, V = cp.Variable(name="x"), cp.Variable(name="y"), cp.Variable(3, name="v")
 SINGULAR = np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
@@ -112,3 +116,50 @@ def test_sums_of_losses_are_unbounded_exactly_outside_their_slopes(seed: int) ->
         x.value = rng.normal() * 10.0 ** rng.integers(-2, 6)
         status = certify_problem(problem).status
         assert status in (("bounded", "open") if ends[0] <= c <= ends[1] else ("unbounded",)), (c, ends)
+
+
+def sparse_program(m: int, is_bounded: bool, has_atoms: bool, rng: np.random.Generator) -> Any:
+    """Return a problem with m sparse equations, and the unknowns at a feasible point."""
+    n = 4 * m
+    entries = scipy.sparse.random_array((m, n), density=4 / n, rng=rng, format="csr")
+    entries.data = np.round(8 * rng.normal(size=entries.nnz)) / 4
+    A = scipy.sparse.csr_array(entries + scipy.sparse.eye_array(m, n))
+    x = cp.Variable(n, nonneg=True)
+    x.value = np.round(8 * rng.uniform(0.5, 1.5, size=n)) / 8
+    multipliers = np.round(8 * rng.normal(size=m)) / 8
+    # With these multipliers the slopes are not negative, and many are 0: then no ray falls.
+    costs = A.T @ multipliers + np.maximum(np.round(8 * rng.normal(size=n)) / 8, 0.0)
+    costs = costs if is_bounded else rng.normal(size=n)
+    objective = costs @ x + (cp.sum(cp.logistic(-x)) if has_atoms else 0.0)
+    return cp.Problem(cp.Minimize(objective), [A @ x == A @ x.value])
+
+
+@pytest.mark.parametrize("has_atoms", [False, True])
+@pytest.mark.parametrize("is_bounded", [False, True])
+@pytest.mark.parametrize(
+    "seed", [seed if seed < 1 else pytest.param(seed, marks=pytest.mark.thorough) for seed in range(10)]
+)
+def test_rays_of_many_sparse_equations_need_no_basis(seed: int, is_bounded: bool, has_atoms: bool) -> None:
+    """The answer is a feasible point, so nothing of it points to the ray."""
+    certificate = certify_problem(sparse_program(100, is_bounded, has_atoms, np.random.default_rng(seed)))
+    assert certificate.status in (("bounded", "open") if is_bounded else ("unbounded",))
+
+
+def test_a_direction_of_sparse_rows_lies_in_its_balls() -> None:
+    """The rows times the balls contain 0, and small balls keep the signs of a direction."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        problem = sparse_program(80, False, False, rng)
+        with working_precision():
+            read = read_problem(problem)
+            d = rays.proposed_direction(read)
+            assert d is not None
+            rows = list(read.equalities.rows.rows)
+            zeros = set(np.flatnonzero(np.abs(d) <= 1e-9).tolist())
+            balls_of_d = rays.sparse_direction(rows, zeros, np.where(np.abs(d) <= 1e-9, 0.0, d))
+            assert balls_of_d is not None
+            for row in rows:
+                total: Any = sum((value * balls_of_d[k] for k, value in row.items()), ZERO)
+                assert total.contains(0) and float(total.rad()) <= 1e-9
+            assert all(value == 0 if k in zeros else value > 0 for k, value in enumerate(balls_of_d))
+            assert rays.sparse_direction(rows + rows, zeros, d) is None  # rows that depend on each other
