@@ -53,7 +53,7 @@ N_REFINEMENTS = 3
 """Number of steps towards a direction with these rows 0 in floating point."""
 
 FREE_SIZE = 0.1
-"""By how much entries without bounds may change at least, relative to the largest of the direction."""
+"""Smallest size of the change of an entry without bounds, relative to the largest entry of the direction."""
 
 RowKey = tuple[int, int]
 """The identity of a block of rows, and the position of a row in it."""
