@@ -28,7 +28,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import (
     concatenated,
     sum_of_forms,
 )
-from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, balls, midpoints
 from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
@@ -237,6 +237,15 @@ class ReadProblem:
                 z[node.start + k] = node.function.value([u[i] for i in group])
         return z
 
+    def float_values(self, x: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Return z at a point in floating point, not finite where an atom is outside its domain."""
+        z = np.concatenate([x, np.zeros(self.n_values - self.n)])
+        for node in self.nodes:
+            u = node.arguments.float_values(z)[node.members]
+            values = node.function.float_values(u)
+            z[node.outputs] = midpoints(node.function.value(balls(group)) for group in u) if values is None else values
+        return z
+
     def group_of(self, z: int) -> tuple[int, int]:
         """Return the positions of the atom and of the group whose value has position z, which is no entry of x."""
         index = bisect_right(self.nodes, z, key=lambda node: node.start) - 1
@@ -252,9 +261,12 @@ class ReadProblem:
 
     def with_linear_term(self, positions: Int[Array, " k"], coefficients: Float[Array, " k"]) -> ReadProblem:
         """Return the problem with linear terms added to the objective, for entries of x at different positions."""
-        form = self.objective.form()
-        row = {int(j): ball(value) for j, value in zip(positions, coefficients, strict=True) if value}
-        linear = type(form).of_entries([(row, ZERO)], (1,))
+        is_active = coefficients != 0
+        if not is_active.any():
+            return self
+        form, count = self.objective.form(), int(is_active.sum())
+        unknowns = type(form).of_unknowns(positions[is_active], (count, 1))
+        linear = unknowns.product_from_left(type(form).of_constants(coefficients[None, is_active])).reshaped((1,))
         return replace(self, objective=form.plus([linear]).block(self.n_values))
 
     def with_present_duals(self) -> ReadProblem:

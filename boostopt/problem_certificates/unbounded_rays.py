@@ -1,84 +1,209 @@
-"""Unbounded problems: a ray along which the objective falls and all else stays as it is, proved in balls."""
+"""Unbounded problems: a ray along which the objective falls and every feasible point stays feasible, proved in balls.
+
+Atoms may change along the ray: an asymptotic slope bounds how fast (theorem P10).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence, Set
+from typing import Any
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.problem_certificates.arithmetic.affine_forms import Row, RowBlock
 from boostopt.problem_certificates.arithmetic.balls import (
-    NOT_A_NUMBER,
     ZERO,
     Ball,
+    ball,
     balls,
+    enclosing_balls,
     has_exact_rank,
     is_positive_semidefinite,
     pivots,
     solve,
 )
+from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
 from boostopt.problem_certificates.problem_reading import ReadProblem
 
 ZERO_TOL = 1e-9
 """Size from which an entry or a row counts as not 0, when it is chosen what must be 0 exactly."""
 
+SLACK_TOL = 1e-6
+"""Change from which a row changes along a direction that an interior-point method proposes."""
+
+GRID = 2.0**-20
+"""Entries of directions within a tenth of it of a multiple are rounded: solvers leave noise in simple numbers."""
+
+MAX_CHANGING = 20_000
+"""Maximum number of values and arguments of atoms for which directions along which atoms change are looked for."""
+
+MIN_SPARSE_ROWS = 60
+"""Number of rows from which a direction with these rows exactly 0 is proved without a basis."""
+
+MAX_DENSE = 10_000_000
+"""Maximum number of entries of a dense matrix of rows."""
+
+N_REFINEMENTS = 3
+"""Number of steps towards a direction with these rows 0 in floating point."""
+
+FREE_SIZE = 0.1
+"""Smallest size of the change of an entry without bounds, relative to the largest entry of the direction."""
+
+RowKey = tuple[int, int]
+"""The identity of a block of rows, and the position of a row in it."""
+
 
 def has_unbounded_ray(problem: ReadProblem, x: Float[Array, " n"]) -> bool:
     """Return whether a direction d is proved along which every feasible point stays feasible and the objective falls.
 
-    All arguments of atoms are constant along d, all inequalities do not increase, all equalities and semidefinite
-    matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible point. Or d is
-    x, a feasible point, along which homogeneous atoms may change.
+    First, all arguments of atoms are constant along d, all inequalities do not increase, all equalities and
+    semidefinite matrices stay the same, and the objective decreases. So the problem is unbounded if it has a feasible
+    point. Then d is x, a feasible point, or a solver proposes d, and atoms change by at most their asymptotic slopes.
     """
-    return _has_constant_ray(problem) or falls_along(problem, x)
+    if _has_constant_ray(problem) or falls_along(problem, balls(x)):
+        return True
+    return any(falls_along(problem, d, constant) for d, constant in _changing_directions(problem))
 
 
-def falls_along(problem: ReadProblem, d: Float[Array, " n"]) -> bool:
-    """Return whether a direction of floats is proved to keep all feasible points feasible while the objective falls.
+def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] = frozenset()) -> bool:
+    """Return whether a direction is proved to keep all feasible points feasible while the objective falls for ever.
 
-    A homogeneous convex f increases by at most f(a) along arguments u + t a, because f(u + t a) <= f(u) + t f(a); a
-    concave one by at least f(a). All other atoms must have constant arguments.
+    A convex f increases by at most t s along arguments u + t a, if s is an asymptotic slope; a concave one by at least
+    that. Atoms without one must have constant arguments. Arguments that contain such atoms are known on one side only:
+    atoms of them must be constant, or nondecreasing and of the same curvature. The objective falls if its slope is
+    negative, or if it is 0 and a value in it, such as a logarithm, grows beyond all bounds.
+
+    Parameters
+    ----------
+    problem, d
+        The problem, and balls that contain the direction.
+    constant
+        Rows of x that are exactly 0 along the direction, as those who propose it prove.
     """
-    rates: list[Ball] = [*balls(d), *([ZERO] * (problem.n_values - problem.n))]
-    changing = np.zeros(problem.n_values, dtype=bool)
-    for node in problem.nodes:
-        block = node.arguments
-        if block.is_affine(problem.n) or not block.depends_on(changing).any():
-            argument_rates = [_ball_product(row, rates) for row in block.rows]
-        else:
-            return False
-        for k, group in enumerate(node.members.tolist()):
-            values = [argument_rates[i] for i in group]
-            if all(value == 0 for value in values):
-                continue
-            rate = node.function.value(values) if node.function.is_homogeneous else NOT_A_NUMBER
-            if not rate.is_finite():
-                return False
-            rates[node.start + k], changing[node.start + k] = rate, True
-    signs = np.zeros(problem.n_values)
+    diverging = np.zeros(problem.n_values, dtype=bool)
+    rates: list[Ball] = [*d, *([ZERO] * (problem.n_values - problem.n))]
+    changing, signs = np.zeros(problem.n_values, dtype=bool), np.zeros(problem.n_values)
     for node in problem.nodes:
         signs[node.outputs] = node.function.sign
 
-    def is_bounded_by_rates(row: Row) -> bool:
-        return all(value * signs[k] >= 0 for k, value in row.items() if changing[k])
+    def row_rates(block: RowBlock) -> list[Ball]:
+        return [ZERO if (id(block), i) in constant else _ball_product(row, rates) for i, row in enumerate(block.rows)]
 
-    constant = [*problem.equalities.rows.rows, *(row for item in problem.matrices for row in item.rows.rows)]
+    def is_bounded_by_rates(row: Row, sign: int = 1) -> bool:
+        return all(value * (sign * signs[k]) >= 0 for k, value in row.items() if changing[k])
+
+    for node in problem.nodes:
+        block, sign = node.arguments, node.function.sign
+        is_changing = np.zeros(len(block), dtype=bool)
+        if not block.is_affine(problem.n):
+            is_changing = block.depends_on(changing)
+            if is_changing.any() and not (
+                node.function.is_nondecreasing and all(is_bounded_by_rates(row, sign) for row in block.rows)
+            ):
+                return False
+        argument_rates = row_rates(block)
+        for k, group in enumerate(node.members.tolist()):
+            values = [argument_rates[i] for i in group]
+            if all(value == 0 for value in values) and not is_changing[group].any():
+                continue
+            rate = node.function.asymptotic_slope(values)
+            if not rate.is_finite():
+                return False
+            rates[node.start + k], changing[node.start + k] = rate, True
+            diverging[node.start + k] = node.function.has_sublinear_growth and bool(values[0] > 0)
+
+    def falls(row: Row) -> bool:
+        rate = _ball_product(row, rates)
+        grows = any(value * signs[k] > 0 for k, value in row.items() if diverging[k])
+        return bool(rate < 0 or (rate <= 0 and grows))
+
+    affine = [*problem.equalities.rows.rows, *(row for item in problem.matrices for row in item.rows.rows)]
     upper = [problem.objective.rows[0], *problem.inequalities.rows.rows]
-    low, high = np.isfinite(problem.lower), np.isfinite(problem.upper)
+    low, high = np.flatnonzero(np.isfinite(problem.lower)), np.flatnonzero(np.isfinite(problem.upper))
     return (
-        bool((d[low] >= 0).all() and (d[high] <= 0).all())
-        and not any(changing[k] for row in constant for k in row)
+        all(d[j] >= 0 for j in low.tolist())
+        and all(d[j] <= 0 for j in high.tolist())
+        and not any(changing[k] for row in affine for k in row)
         and all(is_bounded_by_rates(row) for row in upper)
-        and all(_ball_product(row, rates) == 0 for row in problem.equalities.rows.rows)
-        and all(_ball_product(row, rates) <= 0 for row in problem.inequalities.rows.rows)
-        and all(
-            is_positive_semidefinite([_ball_product(row, rates) for row in item.rows.rows], item.n)
-            for item in problem.matrices
-        )
-        and bool(_ball_product(problem.objective.rows[0], rates) < 0)
+        and all(rate == 0 for rate in row_rates(problem.equalities.rows))
+        and all(rate <= 0 for rate in row_rates(problem.inequalities.rows))
+        and all(is_positive_semidefinite(row_rates(item.rows), item.n) for item in problem.matrices)
+        and falls(problem.objective.rows[0])
     )
+
+
+def _changing_directions(problem: ReadProblem) -> Iterator[tuple[list[Ball], Set[RowKey]]]:
+    """Yield directions near those of a solver along which atoms change, and the rows that are proved constant."""
+    for is_linear in (True, False):
+        d = _changing_direction(problem, is_linear)
+        if d is not None:
+            yield from _directions_near(problem, d)
+
+
+def _directions_near(problem: ReadProblem, d: Float[Array, " n"]) -> Iterator[tuple[list[Ball], Set[RowKey]]]:
+    """Yield a direction in simple numbers, and with rows that are nearly constant made exactly so."""
+    nearest = GRID * np.round(d / GRID)
+    d = np.where(np.abs(d - nearest) <= 0.1 * GRID, nearest, d)
+    yield balls(d), frozenset()
+    blocks = [problem.equalities.rows, problem.inequalities.rows, *(node.arguments for node in problem.nodes)]
+    blocks += [item.rows for item in problem.matrices]
+    has_bound = np.isfinite(problem.lower) | np.isfinite(problem.upper)
+    zeros = {int(j) for j in np.flatnonzero(has_bound & (np.abs(d) <= ZERO_TOL))}
+    d[list(zeros)] = 0.0
+    constant = dict[RowKey, Row]()
+    for block in blocks:
+        changes = np.abs(block.float_product(np.append(d, np.zeros(problem.n_values - problem.n))[:, None])[:, 0])
+        is_affine = ~block.depends_on(np.arange(problem.n_values) >= problem.n)
+        for i in np.flatnonzero(is_affine & (changes <= SLACK_TOL)).tolist():
+            constant[id(block), i] = block.rows[i]
+    exact = _exact_direction(problem.n, list(constant.values()), zeros, d)
+    if exact is not None:
+        yield exact, constant.keys()
+
+
+def _changing_direction(problem: ReadProblem, is_linear: bool) -> Float[Array, " n"] | None:
+    """Return a direction along which the objective falls by the asymptotic slopes of atoms; None without one.
+
+    It solves the problem with the recession function of each function in place of this, in the unit cube. If the fall
+    need not be linear, the arguments of atoms of sublinear growth increase, and the slope of the objective is at most
+    0.
+    """
+    n, size = problem.n, problem.n_values
+    if n == 0 or size + sum(len(node.arguments) for node in problem.nodes) > MAX_CHANGING:
+        return None
+    z = cp.Variable(size)
+    sides = np.where(np.isfinite(problem.lower), 0.0, -1.0), np.where(np.isfinite(problem.upper), 0.0, 1.0)
+    constraints: list[Any] = [z[:n] >= sides[0], z[:n] <= sides[1]]
+    for rows, is_equality in ((problem.equalities.rows, True), (problem.inequalities.rows, False)):
+        if len(rows):
+            constraints.append(rows.floats @ z == 0 if is_equality else rows.floats @ z <= 0)
+    for item in problem.matrices:
+        E = cp.reshape(item.rows.floats @ z, (item.n, item.n), order="C")
+        constraints.append((E + E.T) / 2 >> 0)
+    growth: list[Any] = []
+    for node in problem.nodes:
+        m, k = node.members.shape
+        changes = cp.reshape((node.arguments.floats @ z)[node.members.ravel()], (m, k), order="C")
+        constraints += node.function.asymptotic_constraints(changes, z[node.outputs])
+        is_in_objective = bool(problem.objective.floats[:, node.outputs].nnz)
+        growth += [-cp.sum(changes)] if node.function.has_sublinear_growth and is_in_objective else []
+    slope = (problem.objective.floats @ z)[0]
+    if not is_linear and not growth:
+        return None
+    objective = slope if is_linear else sum(growth[1:], growth[0])
+    auxiliary = cp.Problem(cp.Minimize(objective), constraints if is_linear else [*constraints, slope <= 0])
+    # A vertex has exact zeros.
+    if solve_quietly(auxiliary, "HIGHS" if auxiliary.is_lp() else "CLARABEL") is not None or z.value is None:
+        return None
+    d = np.asarray(z.value, dtype=float)
+    value: Any = auxiliary.value
+    return d[:n] if np.isfinite(d).all() and value < -SLACK_TOL else None
 
 
 def _has_constant_ray(problem: ReadProblem) -> bool:
@@ -133,11 +258,11 @@ def _proposed_direction(
         for low, high in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     ]
     result = scipy.optimize.linprog(
-        _float_matrix([objective], n)[0],
-        inequalities if len(inequalities) else None,
-        np.zeros(len(inequalities)) if len(inequalities) else None,
-        equalities if len(equalities) else None,
-        np.zeros(len(equalities)) if len(equalities) else None,
+        _float_matrix([objective], n).toarray()[0],
+        inequalities if len(decreasing) else None,
+        np.zeros(len(decreasing)) if len(decreasing) else None,
+        equalities if len(constant) else None,
+        np.zeros(len(constant)) if len(constant) else None,
         ends,
         method="highs",
     )
@@ -151,7 +276,12 @@ def _exact_direction(n: int, constant: list[Row], zeros: set[int], d: Array) -> 
     constant = [row for row in constant if any(not row.get(j, ZERO) == 0 for j in free)]
     if not constant:
         return result
-    A = _float_matrix(constant, n)[:, free]
+    exact = sparse_direction(constant, zeros, d) if len(constant) >= MIN_SPARSE_ROWS else None
+    if exact is not None:
+        return exact
+    if len(constant) * len(free) > MAX_DENSE:
+        return None
+    A = _float_matrix(constant, n)[:, free].toarray()
     if not A.any():  # the coefficients are smaller than all floats
         return None
     sizes, order = pivots(A.T)
@@ -171,13 +301,37 @@ def _exact_direction(n: int, constant: list[Row], zeros: set[int], d: Array) -> 
     return result
 
 
-def _float_matrix(rows: list[Row], n: int) -> Array:
-    """Return rows as a matrix of floats."""
-    result = np.zeros((len(rows), n))
-    for i, row in enumerate(rows):
-        for k, value in row.items():
-            result[i, k] = float(value.mid())
-    return result
+def sparse_direction(constant: list[Row], zeros: set[int], d: Array) -> list[Ball] | None:
+    """Return balls that contain a direction near d with all rows exactly 0, without a basis; None if none is proved.
+
+    Entries change in proportion to their sizes, so that they keep their signs: see `SparseSystem`.
+    """
+    if any(not value == ball(float(value.mid())) for row in constant for value in row.values()):
+        return None
+    coefficients = _float_matrix(constant, len(d))
+    sizes = np.maximum(np.abs(d), FREE_SIZE * float(np.abs(d).max(initial=0.0)))
+    sizes[list(zeros)] = 0.0
+    point = np.where(sizes > 0, d, 0.0)
+    moves = np.asarray((coefficients != 0) @ (sizes > 0).astype(float)) > 0  # other rows are 0
+    A = scipy.sparse.csr_array(coefficients[np.flatnonzero(moves)])
+    system = SparseSystem(A, sizes)
+    if not system.sigma > 0:
+        return None
+    for _ in range(N_REFINEMENTS):
+        following = point + system.correction(-np.asarray(A @ point))
+        if not np.isfinite(following).all():
+            return None
+        point = following
+    mids, radii = product(A, None, (point, np.zeros(len(point))))
+    return enclosing_balls(point, system.radii(np.abs(mids) + radii))
+
+
+def _float_matrix(rows: list[Row], n: int) -> Any:
+    """Return rows as a sparse matrix of floats."""
+    values = np.array([float(value.mid()) for row in rows for value in row.values()], dtype=float)
+    columns = np.array([k for row in rows for k in row], dtype=int)
+    pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=int)])
+    return scipy.sparse.csr_array((values, columns, pointers), shape=(len(rows), n))
 
 
 def _product(row: Row, d: Array) -> float:

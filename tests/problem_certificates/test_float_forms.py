@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,9 +28,15 @@ from boostopt.problem_certificates.arithmetic.balls import (
     is_positive_semidefinite,
     working_precision,
 )
+from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, sum_of_squares, total_ball
 from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock, product
+from boostopt.problem_certificates.atoms.base import Tangents
+from boostopt.problem_certificates.atoms.elementwise import Entropy, Exponential, Logarithm, LogisticLoss, RealPower
+from boostopt.problem_certificates.atoms.multivariate_smooth import QuadraticOverLinear, RelativeEntropy
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
 from boostopt.problem_certificates.minorants import multiplier_steps
+from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant, float_minorant
 from boostopt.problem_certificates.problem_reading import read_problem
 
 cp: Any = cvxpy
@@ -145,6 +152,98 @@ def test_enclosures_of_balls_contain_them() -> None:
     assert radii[0] == 0 and math.isinf(radii[2]) and math.isinf(radii[4]) and not np.isnan(mids).any()
     for value, enclosure in zip(values, enclosing_balls(mids, radii), strict=True):
         assert not enclosure.is_finite() or enclosure.contains(value)
+
+
+@SEEDS
+def test_sums_of_floats_with_radii_contain_the_exact_ones(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mids, radii = hostile_numbers(rng, 20), np.abs(hostile_numbers(rng, 20)) * (rng.random() < 0.5)
+    places = rng.integers(0, 12, size=20)
+    sums, errors = scattered_sums(places, (mids, radii), 12)
+    squares, square_errors = sum_of_squares(mids.reshape(4, 5))
+    for side in (-1, 0, 1):
+        ends = [
+            Fraction(mid) + side * Fraction(radius) for mid, radius in zip(mids.tolist(), radii.tolist(), strict=True)
+        ]
+        total = total_ball((mids, radii))
+        assert not total.is_finite() or total.contains(ball(sum(ends, Fraction(0))))
+        for place in range(12):
+            exact = sum((end for end, k in zip(ends, places.tolist(), strict=True) if k == place), Fraction(0))
+            assert is_inside(exact, float(sums[place]), float(errors[place]))
+    for row, square, error in zip(mids.reshape(4, 5).tolist(), squares.tolist(), square_errors.tolist(), strict=True):
+        assert is_inside(sum((Fraction(entry) ** 2 for entry in row), Fraction(0)), square, error)
+    assert errors[np.bincount(places, minlength=12) == 0].max(initial=0.0) == 0
+
+
+@pytest.mark.parametrize(
+    "name", [name if k % 3 == 0 else pytest.param(name, marks=pytest.mark.thorough) for k, name in enumerate(PROBLEMS)]
+)
+def test_minorants_in_floats_contain_those_in_balls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same multipliers and tangents, right and wrong ones: both contain the exact minorant, and prove one bound."""
+    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    problem, rng = PROBLEMS[name](), np.random.default_rng(len(name))
+    solve(problem)
+    read = read_problem(problem)
+    x, bounds = read.point_of_values(), Propagation(read)
+    assert x is not None and read.is_large
+    for size in (0.0, 1e-6, 0.3):
+        point = multiplier_steps.float_point(read, x + size * rng.normal(size=x.shape))
+        choice = multiplier_steps.initial_choice(read, point, 1e-5)
+        noise = rng.normal(size=len(choice.equality))
+        choice = replace(choice, equality=choice.equality + size * noise, level=size)
+        try:
+            exact = affine_minorant(read, choice, bounds)
+        except WrongSign:
+            assert float_minorant(read, choice, bounds) is None
+            continue
+        minorant = float_minorant(read, choice, bounds)
+        if minorant is None:  # floats prove no sign of a multiplier that is 0 up to rounding
+            is_known = exact.offset.is_finite() and all(mu.is_exact() for _, mu in exact.groups.values())
+            assert size > 0 or not is_known
+            continue
+        scale = 1 + float(np.abs(minorant.slopes[0]).max())
+        for ours, other in zip(enclosing_balls(*minorant.slopes), exact.slopes, strict=True):
+            assert ours.overlaps(other) and float(ours.rad()) <= 1e-11 * scale
+        assert minorant.offset.overlaps(exact.offset) and minorant.multiplier_size.overlaps(exact.multiplier_size)
+        assert float(minorant.offset.rad()) <= 1e-11 * (1 + abs(float(minorant.offset.mid())))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        RelativeEntropy(False),
+        RelativeEntropy(True),
+        Entropy(),
+        Exponential(),
+        Logarithm(),
+        LogisticLoss(),
+        RealPower(Fraction(3, 2)),
+        QuadraticOverLinear(),
+    ],
+    ids=lambda function: type(function).__name__,
+)
+def test_tangents_of_any_parameters_have_minorants_in_floats_that_contain_those_in_balls(function: Any) -> None:
+    rng = np.random.default_rng(3)
+    parameters = hostile_numbers(rng, 240)[:, None]  # also of points outside the domain
+    if isinstance(function, QuadraticOverLinear):
+        parameters = parameters.reshape(60, 4)
+    zeros = np.zeros((len(parameters), 0))
+    groups = np.flatnonzero(rng.random(len(parameters)) < 0.8)
+    enclosed = function.enclosed_minorants(Tangents(parameters, zeros, zeros), groups)
+    assert enclosed is not None
+    (mids, radii), offsets = enclosed
+    count = 0
+    for row, i in enumerate(groups.tolist()):
+        gradient, offset = function.minorant(Tangents(parameters, zeros, zeros), i, [])
+        pairs = [*zip(enclosing_balls(mids[row], radii[row]), gradient, strict=True)]
+        pairs += [(enclosing_balls(*(side[row : row + 1] for side in offsets))[0], offset)]
+        for ours, exact in pairs:
+            assert not ours.is_finite() or ours.overlaps(exact)
+        is_finite = all(ours.is_finite() for ours, _ in pairs)
+        # A minorant that is none has no finite slopes and offset.
+        assert not is_finite or all(exact.is_finite() for _, exact in pairs)
+        count += is_finite
+    assert count > len(groups) / 5
 
 
 @pytest.mark.every(2)

@@ -203,6 +203,87 @@ def test_minorants_are_nowhere_above(name: str, seed: int) -> None:
             assert not difference.is_finite() or not difference < 0
 
 
+ASYMPTOTIC = {
+    **dict.fromkeys(("exp", "inv_pos"), lambda u, a: -np.abs(a)),
+    **dict.fromkeys(("log", "log1p", "sqrt"), lambda u, a: np.abs(a)),
+    "quad_form of low rank": lambda u, a: np.zeros(4),
+    "log_det": lambda u, a: (a.reshape(3, 3) @ a.reshape(3, 3).T).ravel(),
+    "tr_inv": lambda u, a: (a.reshape(3, 3) @ a.reshape(3, 3).T).ravel(),
+}
+"""Changes of arguments, made from random numbers, of functions that have slopes along some changes alone."""
+
+WITHOUT_ASYMPTOTIC_SLOPE = {"xexp", "entr", "square", "power 4", "power 3", "power 1.7", "von_neumann_entr"}
+"""Functions without one along any change."""
+
+
+@NAMES
+@SEEDS
+def test_asymptotic_slopes_bound_all_changes(name: str, seed: int) -> None:
+    """f(u + t a) is at most f(u) + t s for a convex f, at least that for a concave one, and lies in the domain."""
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 7])
+    f = case.function
+    for _ in range(6):
+        u = case.sample(rng)
+        a = rng.normal(size=len(u)) * 10.0 ** rng.integers(-3, 3)
+        changes = [a, np.abs(a), -np.abs(a), case.sample(rng), np.zeros(len(u)), a * (rng.random(len(u)) < 0.5)]
+        changes += [ASYMPTOTIC[name](u, a)] if name in ASYMPTOTIC else []
+        for change in changes:
+            slope = f.asymptotic_slope(balls(change))
+            if not slope.is_finite():
+                continue
+            assert name not in WITHOUT_ASYMPTOTIC_SLOPE or not change.any()
+            for t in (1e-3, 1.0, 1e4):
+                end = [x + ball(t) * y for x, y in zip(balls(u), balls(change), strict=True)]
+                difference = f.sign * (f.value(end) - f.value(balls(u)) - ball(t) * slope)
+                assert difference.is_finite() and not difference > 0
+            if f.has_sublinear_growth and change[0] > 0:
+                assert f.value([ball(1e300) * ball(1e300) * ball(change[0])]) > f.value(balls(u)) + 100
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "slope"),
+    [
+        ("exp", [-2.0], 0.0),
+        ("exp", [1e-300], None),
+        ("log", [3.0], 0.0),
+        ("log", [-1e-300], None),
+        ("logistic", [3.0], 3.0),
+        ("logistic", [-3.0], 0.0),
+        ("huber", [-2.0], 2.8),
+        ("sqrt", [2.0], 0.0),
+        ("inv_pos", [2.0], 0.0),
+        ("square", [0.0], 0.0),
+        ("square", [1e-300], None),
+        ("log_sum_exp", [1.0, -2.0, 0.5, 0.0], 1.0),
+        ("rel_entr", [0.0, 2.0], 0.0),
+        ("kl_div", [0.0, 2.0], 2.0),
+        ("rel_entr", [1.0, 0.0], None),
+        ("quad_over_lin", [0.0, 0.0, 0.0, 1.0], 0.0),
+        ("quad_form", [0.0, 0.0, 1e-300], None),
+        ("norm2", [3.0, 4.0, 0.0, 0.0], 5.0),
+        ("geo_mean", [4.0, 1.0, 4.0], 2.0),
+        ("geo_mean", [4.0, -1e-300, 4.0], None),
+    ],
+)
+def test_asymptotic_slopes_are_the_recession_functions(name: str, change: list[float], slope: float | None) -> None:
+    result = CASES[name].function.asymptotic_slope(balls(np.array(change)))
+    assert result.is_finite() == (slope is not None)
+    assert slope is None or float(result.mid()) == pytest.approx(slope, rel=1e-12, abs=0)
+
+
+@NAMES
+@SEEDS
+def test_what_is_nondecreasing_increases_with_each_argument(name: str, seed: int) -> None:
+    case, rng = CASES[name], np.random.default_rng([seed, list(CASES).index(name), 8])
+    u = case.sample(rng)
+    ends = [
+        u + np.abs(rng.normal(size=len(u))) * 10.0 ** rng.integers(-3, 2) * mask for mask in (1, rng.random(len(u)))
+    ]
+    pairs = [(case.function.value(balls(u)), case.function.value(balls(end))) for end in ends]
+    if case.function.is_nondecreasing:
+        assert all(value.is_finite() and not value < first for first, value in pairs)
+
+
 WITHOUT_FAMILY = (
     "quad_form indefinite",
     "quad_form of low rank",

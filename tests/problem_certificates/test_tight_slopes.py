@@ -117,7 +117,7 @@ def test_homogeneous_problems_fall_along_a_feasible_point_with_a_negative_value(
 @pytest.mark.parametrize("limit", [1.0, 1e6])
 def test_points_with_a_negative_value_are_no_rays_where_a_constraint_stops_them(limit: float) -> None:
     x = cp.Variable(2)
-    for constraint in (x[0] <= limit, cp.norm(x) <= limit, cp.square(x[0]) <= limit, x[1] + x[0] == limit):
+    for constraint in (x[0] <= limit, cp.norm(x) <= limit, cp.square(x[0]) <= limit, x[1] + 2 * x[0] == limit):
         problem = cp.Problem(cp.Minimize(2 * cp.norm(x) - 3 * x[0]), [constraint])
         certificate = certify(problem)
         assert certificate.status != "unbounded" and certificate.upper > -math.inf

@@ -17,6 +17,8 @@ import numpy as np
 import scipy.linalg
 
 from boostopt._utils.array_types import Array, Float, Int
+from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.numerics.rounding_errors import INFLATION
 
 PRECISION = 128
 """Bits of the midpoints."""
@@ -73,16 +75,15 @@ Enclosure = tuple[Float[Array, " _"], Float[Array, " _"]]
 
 def enclosures(values: Sequence[Ball]) -> Enclosure:
     """Return floats near balls, and radii that contain the balls; 0 and inf for balls that no float is near to."""
-    mids, radii = np.zeros(len(values)), np.zeros(len(values))
-    for k, value in enumerate(values):
-        mid = float(value.mid())
-        exact = flint.arb(mid)
-        if value == exact:
-            mids[k] = mid
-            continue
-        radius = round_up(abs(value - exact))
-        mids[k], radii[k] = (mid, radius) if np.isfinite(radius) else (0.0, np.inf)
-    return mids, radii
+    mids = [float(value.mid()) for value in values]
+    distances = [value - flint.arb(mid) for value, mid in zip(values, mids, strict=True)]
+    # A float of an upper bound is rounded to nearest, also to 0. An exact ball keeps the radius 0.
+    radii = np.array(
+        [0.0 if distance == 0 else float(distance.abs_upper()) * INFLATION + SMALLEST for distance in distances],
+        dtype=float,
+    )
+    is_finite = np.isfinite(mids) & np.isfinite(radii)
+    return np.where(is_finite, mids, 0.0), np.where(is_finite, radii, np.inf)
 
 
 def float_ends(enclosure: Enclosure) -> tuple[Float[Array, " k"], Float[Array, " k"]]:

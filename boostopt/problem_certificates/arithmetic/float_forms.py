@@ -517,10 +517,12 @@ class FloatRowBlock(RowBlock):
         mids[support], radii[support] = enclosures([z[k] for k in support])
         return enclosing_balls(*product(self.floats, self.radius, (mids, radii), self._offset_enclosure))
 
+    def enclosed_pullback(self, multipliers: Enclosure) -> Enclosure:
+        """Return Aᵀ mu for all unknowns."""
+        return product(self.floats.T, None if self.radius is None else self.radius.T, multipliers)
+
     def add_pullback(self, multipliers: Sequence[Ball], slopes: list[Ball]) -> Ball:
-        weights = enclosures(multipliers)
-        radius = None if self.radius is None else self.radius.T
-        mids, radii = product(self.floats.T, radius, weights)
+        mids, radii = self.enclosed_pullback(enclosures(multipliers))
         support = self.support.tolist()
         for k, value in zip(support, enclosing_balls(mids[support], radii[support]), strict=True):
             slopes[k] = slopes[k] + value

@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
     ONE,
     ZERO,
     Ball,
+    Enclosure,
     ball,
     midpoints,
     round_down,
@@ -252,6 +254,10 @@ class Function(ABC):
     """Whether points inside the domain have more than one subgradient."""
     is_homogeneous: bool = False
     """Whether f(s u) = s f(u) for s > 0: the function is its own perspective."""
+    is_nondecreasing: bool = False
+    """Whether the value does not decrease if an argument increases, and keeps the domain."""
+    has_sublinear_growth: bool = False
+    """Whether values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
     needs_bounds: bool = False
     """Whether the minorants depend on bounds of the arguments."""
     has_semidefinite_domain: bool = False
@@ -303,6 +309,17 @@ class Function(ABC):
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         """Return the slopes and the offset of the minorant of group i, for arguments within bounds."""
 
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        """Return the values at m points in floating point, not finite outside the domain; None to compute balls."""
+        return None
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        """Return the slopes, shape (g, k), and the offsets of the minorants of some groups, as floats with radii.
+
+        None if `minorant` must compute them one by one.
+        """
+        return None
+
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
     ) -> MinorantFamily | None:
@@ -332,6 +349,23 @@ class Function(ABC):
             The signs that slopes must have, as in `Tangents`.
         """
         return []
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        """Return a slope s with f(u + t a) <= f(u) + t s, or >= if f is concave, for all u of the domain and t >= 0.
+
+        It is nan if none is known. The smallest is the recession function [Rockafellar 1970, section 8]; that of a
+        homogeneous function is the function.
+        """
+        if all(change == 0 for change in changes):
+            return ZERO
+        return self.value(changes) if self.is_homogeneous else NOT_A_NUMBER
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        """Return the CVXPY constraints that slopes, shape (m,), are asymptotic ones along changes, shape (m, k).
+
+        They only propose directions. Without a rule, arguments do not change.
+        """
+        return [changes == 0, slopes == 0]
 
     def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
         """Return which entries of m points lie on a kink, as messages name them."""

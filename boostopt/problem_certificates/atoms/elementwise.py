@@ -14,8 +14,20 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZERO, Ball, ball, round_down, round_up
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.cvxpy_tools import cp
+from boostopt.problem_certificates.arithmetic.balls import (
+    NOT_A_NUMBER,
+    ONE,
+    ZERO,
+    Ball,
+    Enclosure,
+    ball,
+    enclosures,
+    round_down,
+    round_up,
+)
+from boostopt.problem_certificates.arithmetic.enclosed_sums import enclosed_images, side_by_side
 from boostopt.problem_certificates.atoms.base import (
     EMPTY,
     UNBOUNDED,
@@ -92,6 +104,15 @@ class SmoothFunction(Function):
         slope, offset = self.tangent(ball(tangents.parameters[i, 0]))
         return [slope], offset
 
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        slopes, offsets = self.enclosed_tangents(tangents.parameters[groups, 0])
+        return side_by_side(slopes), offsets
+
+    def enclosed_tangents(self, v: Float[Array, " g"]) -> tuple[Enclosure, Enclosure]:
+        """Return `tangent` of several floats, as floats with radii."""
+        pairs = [self.tangent(ball(point)) for point in v.tolist()]
+        return enclosures([slope for slope, _ in pairs]), enclosures([offset for _, offset in pairs])
+
     def minorant_family(
         self, tangents: Tangents, i: int, margin: Ball, is_constant: Sequence[bool]
     ) -> MinorantFamily | None:
@@ -120,6 +141,7 @@ class SmoothFunction(Function):
 class Exponential(SmoothFunction):
     """The exponential function; CVXPY's `exp`."""
 
+    is_nondecreasing = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -127,6 +149,12 @@ class Exponential(SmoothFunction):
 
     def float_slope(self, v: Any) -> Any:
         return np.exp(v)
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return ZERO if changes[0] <= 0 else NOT_A_NUMBER
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes <= 0, slopes == 0]
 
     def curvature(self, v: Any) -> Any:
         return np.exp(v)
@@ -197,12 +225,20 @@ class ProductWithExponential(SmoothFunction):
 class Logarithm(SmoothFunction):
     """The natural logarithm; CVXPY's `log`."""
 
+    is_nondecreasing = True
     sign = -1
     is_positive = True
+    has_sublinear_growth = True
     infimum = 0.0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return u[0].log() if u[0] > 0 else NOT_A_NUMBER
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return slope_of_monotone(changes)
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes >= 0, slopes == 0]
 
     def float_slope(self, v: Any) -> Any:
         return 1 / v
@@ -231,11 +267,19 @@ class Logarithm(SmoothFunction):
 class ShiftedLogarithm(SmoothFunction):
     """log(1 + u); CVXPY's `log1p`."""
 
+    is_nondecreasing = True
     sign = -1
+    has_sublinear_growth = True
     infimum = -1.0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return (1 + u[0]).log() if u[0] > -1 else NOT_A_NUMBER
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return slope_of_monotone(changes)
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes >= 0, slopes == 0]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(np.maximum(u, -1 + 1e-12), np.zeros((len(u), 0)), orientations)
@@ -286,6 +330,9 @@ class Entropy(SmoothFunction):
     def tangent(self, v: Ball) -> tuple[Ball, Ball]:
         return -v.log() - 1, v
 
+    def enclosed_tangents(self, v: Float[Array, " g"]) -> tuple[Enclosure, Enclosure]:
+        return enclosed_images(lambda point: -point.log() - 1, v), (v, np.zeros(len(v)))
+
     def offset(self, slope: Ball) -> Ball:
         return (-slope - 1).exp()
 
@@ -293,10 +340,17 @@ class Entropy(SmoothFunction):
 class LogisticLoss(SmoothFunction):
     """log(1 + exp(u)); CVXPY's `logistic`."""
 
+    is_nondecreasing = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return u[0].exp().log1p() if u[0] <= 0 else u[0] + (-u[0]).exp().log1p()
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return changes[0].max(ZERO)  # its slopes lie between 0 and 1
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes[:, 0] <= slopes, slopes >= 0]
 
     def float_slope(self, v: Any) -> Any:
         return 1 / (1 + np.exp(-v))
@@ -340,6 +394,12 @@ class HuberLoss(SmoothFunction):
         size, M = abs(u[0]), self.threshold
         inner, outer = u[0] * u[0], 2 * M * size - M * M
         return inner if size <= M else outer if size >= M else inner.union(outer)
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return 2 * self.threshold * abs(changes[0])  # its slopes lie between -2 M and 2 M
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [2 * self._float_threshold * cp.abs(changes[:, 0]) <= slopes]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         v = np.clip(u, -self._float_threshold, self._float_threshold)
@@ -413,11 +473,19 @@ class RealPower(SmoothFunction):
         self.is_positive = not self.is_even
         self.infimum: float = 0.0 if p < 0 else -math.inf
         self.sign = 1 if p > 1 or p < 0 else -1
+        self.has_sublinear_growth: bool = self.sign < 0
+        self.is_nondecreasing: bool = self.sign < 0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         if self.is_even:
             return integer_power(u[0], int(self.p)) if self.is_power_of_two or u[0] >= 0 else NOT_A_NUMBER
         return positive_power(u[0], self.exponent)
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return slope_of_monotone(changes) if self.p < 1 else super().asymptotic_slope(changes)
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes >= 0, slopes == 0] if self.p < 1 else super().asymptotic_constraints(changes, slopes)
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         return np.maximum(u, 0.0) if self.p > 0 else u
@@ -448,7 +516,8 @@ class RealPower(SmoothFunction):
             return n * integer_power(v, n - 1), (1 - n) * integer_power(v, n)
         if not v > 0:
             return NOT_A_NUMBER, NOT_A_NUMBER
-        return self.exponent * v ** (self.exponent - 1), (1 - self.exponent) * v**self.exponent
+        power = v ** (self.exponent - 1)
+        return self.exponent * power, (1 - self.exponent) * power * v
 
     def offset(self, slope: Ball) -> Ball:
         ratio = slope / self.exponent
@@ -470,6 +539,14 @@ class RealPower(SmoothFunction):
         if self.p > 0:
             return image(lambda t: positive_power(t, 1 / self.exponent), nonnegative(output), low=0.0)
         return (0.0, math.inf) if output[1] > 0 else EMPTY
+
+
+def slope_of_monotone(changes: Sequence[Ball]) -> Ball:
+    """Return the asymptotic slope 0 of a convex function that decreases, or of a concave one that increases.
+
+    Its domain is unbounded above only: the slope is nan if a change may be negative.
+    """
+    return ZERO if all(change >= 0 for change in changes) else NOT_A_NUMBER
 
 
 def entropy(u: Ball) -> Ball:

@@ -40,6 +40,7 @@ class Extreme(Function):
         1 for the largest, -1 for the smallest.
     """
 
+    is_nondecreasing = True
     has_kinks = True
     is_homogeneous = True
 
@@ -82,6 +83,9 @@ class Extreme(Function):
             p, ONE, margin, lambda changed: ZERO if all(entry >= 0 for entry in changed) else NOT_A_NUMBER
         )
 
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [cp.multiply(self.sign, changes) <= columns_of(cp.multiply(self.sign, slopes), changes.shape[1])]
+
     def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
         return unit_rows(count)
 
@@ -103,6 +107,7 @@ class SumOfLargest(Function):
         k, an exact number.
     """
 
+    is_nondecreasing = True
     has_kinks = True
     is_homogeneous = True
     k: float

@@ -60,6 +60,9 @@ class LogDeterminant(SquareMatrixFunction):
         factor = cholesky(symmetric_part(u, self.n), self.n)
         return NOT_A_NUMBER if factor is None else 2 * sum((row[-1].log() for row in factor), ZERO)
 
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return ZERO if is_positive_semidefinite(changes, self.n) else NOT_A_NUMBER  # it is monotone
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(positive_inverse(u, self.n).reshape(1, -1), np.zeros((1, 0)), orientations)
 
@@ -112,6 +115,9 @@ class TraceOfInverse(SquareMatrixFunction):
     def value(self, u: Sequence[Ball]) -> Ball:
         identity = balls(np.eye(self.n))
         return fraction_value(identity, symmetric_part(u, self.n), self.n)
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return ZERO if is_positive_semidefinite(changes, self.n) else NOT_A_NUMBER  # it is monotone
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(positive_inverse(u, self.n).reshape(1, -1), np.zeros((1, 0)), orientations)

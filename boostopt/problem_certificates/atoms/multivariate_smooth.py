@@ -13,13 +13,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.special
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
     ZERO,
     Ball,
+    Enclosure,
     ball,
     balls,
     eigenvalue_shift,
@@ -30,6 +32,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
     shifted,
     weighted_sum,
 )
+from boostopt.problem_certificates.arithmetic.enclosed_sums import enclosed_images, side_by_side, sum_of_squares
+from boostopt.problem_certificates.arithmetic.float_forms import finite_enclosure, summed_enclosure
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     TINY,
@@ -39,6 +43,7 @@ from boostopt.problem_certificates.atoms.base import (
     Function,
     MinorantFamily,
     Tangents,
+    columns_of,
     free_family,
     intersection,
     magnitude_bounds,
@@ -83,6 +88,10 @@ class RelativeEntropy(Function):
             return np.maximum(u, 0.0)
         return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
 
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        x, y = changes[:, 0], changes[:, 1]
+        return [x == 0, y >= 0, slopes == (y if self.is_divergence else 0)]
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         positive = np.maximum(u, MIN_POSITIVE * max(1e-3, float(np.abs(u).max(initial=0.0))))
         return Tangents(positive[:, :1] / positive[:, 1:], positive[:, :1], orientations)
@@ -98,6 +107,19 @@ class RelativeEntropy(Function):
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         changes = np.clip(steps / np.sqrt(weights[:, None] * tangents.widths), -3, 3)
         return tangents.with_parameters(tangents.parameters * np.exp(changes))
+
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        x, y = u[:, 0], u[:, 1]
+        values = scipy.special.kl_div(x, y) if self.is_divergence else scipy.special.rel_entr(x, y)
+        return np.where(y > 0, values, np.nan)
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        r = tangents.parameters[groups, 0]
+        zeros, ones = np.zeros(len(r)), (np.ones(len(r)), np.zeros(len(r)))
+        logarithms = enclosed_images(lambda value: value.log() if value > 0 else NOT_A_NUMBER, r)
+        if self.is_divergence:
+            return side_by_side(logarithms, summed_enclosure(ones, (-r, zeros))), (zeros, zeros)
+        return side_by_side(summed_enclosure(ones, logarithms), (-r, zeros)), (zeros, zeros)
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         r = ball(tangents.parameters[i, 0])
@@ -137,6 +159,7 @@ def _total_entropy(p: Sequence[Ball]) -> Ball:
 class LogSumExp(Function):
     """log(sum exp(u)); CVXPY's `log_sum_exp`. The minorant of p in the simplex is <p, u> plus the entropy of p."""
 
+    is_nondecreasing = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -145,6 +168,12 @@ class LogSumExp(Function):
         for entry in u:
             total = total + (entry - shift).exp()
         return shift + total.log()
+
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return largest(changes)  # its slopes are probabilities
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes <= columns_of(slopes, changes.shape[1])]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         weights = normalized(np.exp(np.maximum(u - u.max(axis=1, keepdims=True), -600)))
@@ -196,6 +225,9 @@ class QuadraticOverLinear(Function):
             return u
         return np.append(np.zeros(len(u) - 1), TINY)  # 0 is the limit of the values there
 
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes[:, :-1] == 0, changes[:, -1] >= 0, slopes == 0]
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         y = np.maximum(u[:, -1:], 1e-12)
         w = u[:, :-1] / y
@@ -217,6 +249,16 @@ class QuadraticOverLinear(Function):
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         w = tangents.parameters + steps / np.sqrt(2 * weights[:, None] * tangents.widths)
         return tangents.with_parameters(np.where(tangents.orientations[:, :-1] * w < 0, 0.0, w))
+
+    def float_values(self, u: Float[Array, "m k"]) -> Float[Array, " m"] | None:
+        x, y = u[:, :-1], u[:, -1]
+        return np.where(y > 0, np.sum(x * x, axis=1) / y, np.nan)
+
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+        w = tangents.parameters[groups]
+        squares, radii = sum_of_squares(w)
+        slopes = finite_enclosure(np.hstack([2 * w, -squares[:, None]]), np.hstack([np.zeros(w.shape), radii[:, None]]))
+        return slopes, (np.zeros(len(w)), np.zeros(len(w)))
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
         w = balls(tangents.parameters[i])
@@ -297,6 +339,12 @@ class QuadraticForm(Function):
     def value(self, u: Sequence[Ball]) -> Ball:
         return weighted_sum(u, self._product(u))
 
+    def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
+        return ZERO if all(value == 0 for value in self._product(changes)) else NOT_A_NUMBER
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes @ self.float_matrix == 0, slopes == 0]
+
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(u, np.zeros((len(u), 0)), orientations)
 
@@ -372,6 +420,7 @@ class QuadraticForm(Function):
 class Mean(Function):
     """A concave, homogeneous mean of non-negative numbers. The parameters of a group are the point v of its tangent."""
 
+    is_nondecreasing = True
     is_homogeneous = True
     sign = -1
 
@@ -389,6 +438,9 @@ class Mean(Function):
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         return np.maximum(u, 0.0)
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [changes >= columns_of(slopes, changes.shape[1]), slopes >= 0]  # not below the smallest entry
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         # At the apex of a cone, where all entries are about 0, their ratios are noise.

@@ -107,6 +107,9 @@ class Norm(Function):
 class SumNorm(Norm):
     """The sum of absolute values, also of one number; CVXPY's `abs` and `norm1`."""
 
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [cp.norm(changes, 1, axis=1) <= slopes]
+
     def value(self, u: Sequence[Ball]) -> Ball:
         total = ZERO
         for entry in u:
@@ -165,6 +168,11 @@ class PNorm(Norm):
         self.p = float(exponent)  # pyright: ignore[reportArgumentType]
         self.exponent = ball(exponent)  # pyright: ignore[reportArgumentType]
         self.is_euclidean = exponent == 2
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        if not self.is_euclidean:
+            return super().asymptotic_constraints(changes, slopes)
+        return [cp.norm(changes, 2, axis=1) <= slopes]
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return self._norm(u, self.exponent)
@@ -226,6 +234,9 @@ class PNorm(Norm):
 
 class MaximumNorm(Norm):
     """The largest absolute value; CVXPY's `norm_inf`."""
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        return [cp.norm(changes, "inf", axis=1) <= slopes]
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return largest([abs(entry) for entry in u])

@@ -13,18 +13,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, Int
+from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ZERO,
     Ball,
+    Enclosure,
     ball,
     balls,
+    enclosing_balls,
+    enclosures,
 )
+from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, total_ball
+from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, scaled_enclosure, summed_enclosure
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, MinorantFamily, Tangents
 from boostopt.problem_certificates.atoms.symmetric_matrices import gram_matrix
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
 
 
 class WrongSign(Exception):
@@ -136,6 +142,94 @@ class AffineMinorant:
     groups: Mapping[tuple[int, int], tuple[Sequence[Ball], Ball]]
 
 
+@dataclass
+class FloatMinorant:
+    """The affine function <slopes, x> + offset below the Lagrangian, with slopes as floats with radii.
+
+    Attributes
+    ----------
+    slopes
+        The floats and their radii, as many as x has entries.
+    offset, multiplier_size
+        Balls, as in `AffineMinorant`.
+    """
+
+    slopes: Enclosure
+    offset: Ball
+    multiplier_size: Ball
+
+
+def float_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> FloatMinorant | None:
+    """Return the minorant of a choice of a large problem; None if a number is not finite or floats prove no sign."""
+    slopes, slope_radii = np.zeros(problem.n_values), np.zeros(problem.n_values)
+    if choice.linear is not None:
+        slopes[: problem.n] = choice.linear
+    offset = -ball(choice.objective_weight) * ball(choice.level)
+
+    def add(rows: RowBlock, weights: Enclosure) -> None:
+        nonlocal offset
+        if not isinstance(rows, FloatRowBlock):  # a block without rows
+            offset = offset + rows.add_pullback(enclosing_balls(*weights), [])
+            return
+        mids, radii = rows.enclosed_pullback(weights)
+        k = rows.support
+        slopes[k], slope_radii[k] = summed_enclosure((slopes[k], slope_radii[k]), (mids[k], radii[k]))
+        offset = offset + total_ball(scaled_enclosure((rows.float_offsets, rows.float_offset_radii), weights))
+
+    scalar_constraints = [
+        (problem.objective, np.array([choice.objective_weight])),
+        (problem.inequalities.rows, choice.inequality),
+        (problem.equalities.rows, choice.equality),
+    ]
+    for rows, multipliers in scalar_constraints:
+        add(rows, (multipliers, np.zeros(len(multipliers))))
+    for constraint, factor in zip(problem.matrices, choice.factors, strict=True):
+        if np.any(factor):
+            add(constraint.rows, enclosures([-entry for entry in gram_matrix(balls(factor), constraint.n)]))
+    for node, tangents in zip(reversed(problem.nodes), reversed(choice.tangents), strict=True):
+        mu, radii = slopes[node.outputs], slope_radii[node.outputs]
+        groups = np.flatnonzero((mu != 0) | (radii != 0))
+        mu, radii = mu[groups], radii[groups]
+        if not (np.isfinite(radii).all() and (node.function.sign * mu >= radii).all()):
+            return None
+        if len(groups):
+            gradients, constants = _enclosed_minorants(node, tangents, groups, bounds)
+            offset = offset + total_ball(scaled_enclosure(constants, (mu, radii)))
+            factors = np.repeat(mu, node.members.shape[1]), np.repeat(radii, node.members.shape[1])
+            products = scaled_enclosure((gradients[0].ravel(), gradients[1].ravel()), factors)
+            places = node.members[groups].ravel()
+            add(node.arguments, scattered_sums(places, products, len(node.arguments)))
+    if not (offset.is_finite() and np.isfinite(slope_radii).all()):
+        return None
+    values = np.abs(np.concatenate([choice.inequality, choice.equality]))
+    size = total_ball((values, np.zeros(len(values))))
+    return FloatMinorant((slopes[: problem.n], slope_radii[: problem.n]), offset, size)
+
+
+def _enclosed_minorants(
+    node: AtomNode, tangents: Tangents, groups: Int[Array, " g"], bounds: Propagation
+) -> tuple[Enclosure, Enclosure]:
+    """Return the slopes, shape (g, k), and the offsets of the minorants of some groups of an atom."""
+    result = node.function.enclosed_minorants(tangents, groups)
+    if result is not None:
+        return result
+    minorants = [_group_minorant(node, tangents, k, bounds) for k in groups.tolist()]
+    mids, radii = enclosures([slope for gradient, _ in minorants for slope in gradient])
+    shape = (len(groups), node.members.shape[1])
+    return (mids.reshape(shape), radii.reshape(shape)), enclosures([offset for _, offset in minorants])
+
+
+def _group_minorant(node: AtomNode, tangents: Tangents, k: int, bounds: Propagation) -> tuple[list[Ball], Ball]:
+    """Return the slopes and the offset of the minorant of a group."""
+    group = node.members[k].tolist()
+    ranges = (
+        [bounds.row_bounds(node.arguments.rows[i], node.arguments.offsets[i]) for i in group]
+        if node.function.needs_bounds
+        else [UNBOUNDED] * len(group)
+    )
+    return node.function.minorant(tangents, k, ranges)
+
+
 def affine_minorant(
     problem: ReadProblem, choice: Choice, bounds: Propagation, correction: Correction | None = None
 ) -> AffineMinorant:
@@ -180,12 +274,7 @@ def affine_minorant(
                 raise WrongSign(node.name)
             minorant = None if correction is None else correction.minorant((index, k), mu)
             if minorant is None:
-                ranges = (
-                    [bounds.row_bounds(node.arguments.rows[i], node.arguments.offsets[i]) for i in group]
-                    if node.function.needs_bounds
-                    else [UNBOUNDED] * len(group)
-                )
-                minorant = node.function.minorant(tangents, k, ranges)
+                minorant = _group_minorant(node, tangents, k, bounds)
             gradient, constant = minorant
             offset = offset + mu * constant
             groups[index, k] = gradient, mu

@@ -20,6 +20,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
     Ball,
     ball,
+    float_ends,
     has_exact_rank,
     midpoints,
     pivots,
@@ -27,6 +28,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
     solve_in_fractions,
 )
+from boostopt.problem_certificates.arithmetic.enclosed_sums import total_ball
+from boostopt.problem_certificates.arithmetic.float_forms import scaled_enclosure
 from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.lagrangian_minorant import (
@@ -35,6 +38,7 @@ from boostopt.problem_certificates.minorants.lagrangian_minorant import (
     Correction,
     WrongSign,
     affine_minorant,
+    float_minorant,
 )
 from boostopt.problem_certificates.problem_reading import ReadProblem
 
@@ -104,6 +108,10 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
     WrongSign
         An atom has a multiplier of a sign for which it has no minorant.
     """
+    if problem.is_large:
+        bound = _float_bound(problem, choice, bounds, right_side_change)
+        if bound is not None:
+            return bound
     minorant, eliminated = affine_minorant(problem, choice, bounds), set[int]()
     open_entries = _open_entries(minorant, bounds)
     if open_entries:
@@ -128,6 +136,32 @@ def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right
             total = total + (slope * ball(float(lower[j]))).min(slope * ball(float(upper[j])))
     total = total - ball(right_side_change) * minorant.multiplier_size
     return round_down(total)
+
+
+def _float_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right_side_change: float) -> float | None:
+    """Return the bound of a large problem from floats with radii; None if balls must decide.
+
+    Balls must decide where a sign is not proved, or a slope without a bound is not exactly 0.
+    """
+    minorant = float_minorant(problem, choice, bounds)
+    if minorant is None:
+        return None
+    mids, radii = minorant.slopes
+    lower, upper = bounds.box
+    is_active = (mids != 0) | (radii != 0)
+    is_positive, is_negative = mids > radii, -mids > radii
+    is_open = ~np.isfinite(lower) & ~is_negative | ~np.isfinite(upper) & ~is_positive
+    if (is_active & is_open).any():
+        return None
+    mids, radii, is_positive, is_negative = (part[is_active] for part in (mids, radii, is_positive, is_negative))
+    zeros = np.zeros(len(mids))
+    ends = [
+        float_ends(scaled_enclosure((np.where(is_excluded, 0.0, side[is_active]), zeros), (mids, radii)))[0]
+        for side, is_excluded in ((lower, is_negative), (upper, is_positive))
+    ]
+    minima = np.where(is_positive, ends[0], np.where(is_negative, ends[1], np.minimum(*ends)))
+    total = minorant.offset + total_ball((minima, zeros)) - ball(right_side_change) * minorant.multiplier_size
+    return round_down(total) if total.is_finite() else None
 
 
 def _open_entries(minorant: AffineMinorant, bounds: Propagation) -> list[int]:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import balls, midpoints
@@ -72,6 +72,18 @@ N_ITERATIONS = 100
 STEP_TOL = 1e-7
 """Factor by which a step of a large problem lowers the remaining slopes, as far as they are linear in it."""
 
+N_QUICK_ITERATIONS = 20
+"""Maximum number of iterations of LSMR for a step that is tried before G Gᵀ is computed."""
+
+QUICK_TOL = 1e-9
+"""Factor by which such a step must lower the remaining slopes."""
+
+N_SIGN_VECTORS = 8
+"""Number of random vectors of signs by whose images the norms of rows of G are estimated."""
+
+MIN_ROW_NORM = 1e-12
+"""Smallest estimate of the norm of a row, relative to the largest."""
+
 
 @dataclass(frozen=True)
 class StepPart:
@@ -87,12 +99,15 @@ class StepPart:
         The function of a matrix Z with a row for each entry of z that returns Cᵀ Z.
     take
         The function that takes the part of a step that belongs to these unknowns.
+    has_tangents
+        Whether the unknowns are tangents of atoms, and not multipliers.
     """
 
     size: int
     push: Callable[[Float[Array, " r"]], Float[Array, " k"]]
     pull: Callable[[Float[Array, "k q"]], Float[Array, "r q"]]
     take: StepTaker
+    has_tangents: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +128,7 @@ class FloatPoint:
 
 def float_point(problem: ReadProblem, x: Float[Array, " n"]) -> FloatPoint:
     """Return the values at a point."""
-    return FloatPoint(x, midpoints(problem.evaluate(balls(x))))
+    return FloatPoint(x, problem.float_values(x) if problem.is_large else midpoints(problem.evaluate(balls(x))))
 
 
 def initial_choice(problem: ReadProblem, point: FloatPoint, width: float, objective_weight: float = 1.0) -> Choice:
@@ -254,7 +269,7 @@ def improved_choices(
             is_active = (rest != 0) | (slopes == rest)
             size_of_columns = int(is_active.sum()) * sum(part.size for part in parts)
             is_large = size_of_columns > MAX_DECOMPOSED
-            step = _iterated_step if size_of_columns > MAX_DENSE else _normal_step if is_large else _shortest_step
+            step = _iterated_step if size_of_columns > MAX_DENSE else _direct_step if is_large else _shortest_step
             if count < n_cheap_steps and not is_large:
                 y = _shortest_step(problem, choice, parts, -rest, is_active, CHEAP_CUTOFF)
             else:
@@ -308,8 +323,11 @@ def _normal_step(
     G = _active_rows(problem, choice, parts, is_active)
     if not G.any():
         return None
-    norms = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
+    norms = np.linalg.norm(G, axis=1)
+    norms = np.maximum(norms, MIN_ROW_NORM * float(norms.max()))
     scaled, rest = G / norms[:, None], target[is_active] / norms
+    if not (np.isfinite(scaled).all() and np.isfinite(rest).all()):
+        return None
     gram = scaled @ scaled.T
     gram[np.diag_indices_from(gram)] += REGULARIZATION
     try:
@@ -322,15 +340,32 @@ def _normal_step(
     return y if np.isfinite(y).all() else None
 
 
-def _iterated_step(
+def _direct_step(
     problem: ReadProblem, choice: Choice, parts: Sequence[StepPart], target: Array, is_active: Array
+) -> Array | None:
+    """Return the step of few iterations if these suffice, as for separable problems, else that of `_normal_step`."""
+    y = _iterated_step(problem, choice, parts, target, is_active, N_QUICK_ITERATIONS, QUICK_TOL)
+    return _normal_step(problem, choice, parts, target, is_active) if y is None else y
+
+
+def _iterated_step(
+    problem: ReadProblem,
+    choice: Choice,
+    parts: Sequence[StepPart],
+    target: Array,
+    is_active: Array,
+    n_iterations: int = N_ITERATIONS,
+    max_remainder: float = math.inf,
 ) -> Array | None:
     """Return nearly the shortest y with G y = target in the rows that are active; None if none but 0 was found.
 
-    G is not stored [D. C.-L. Fong and M. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM
-    Journal on Scientific Computing 33 (2011)].
+    It is also None if the iterations leave more than a fraction of the target. G is not stored [D. C.-L. Fong and M.
+    Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM Journal on Scientific Computing 33
+    (2011)]. Its rows are divided by their norms without the multipliers of constraints: then G Gᵀ of a separable
+    problem is the unit matrix plus one of the rank of the constraints, and needs about as many iterations.
     """
     ends = np.cumsum([0, *(part.size for part in parts)])
+    has_tangents = np.repeat([part.has_tangents for part in parts], [part.size for part in parts])
     node_slopes = [
         node.function.slopes(tangents) for node, tangents in zip(problem.nodes, choice.tangents, strict=True)
     ]
@@ -339,16 +374,38 @@ def _iterated_step(
         total = np.zeros(problem.n_values)
         for part, start in zip(parts, ends.tolist(), strict=False):
             total += part.push(y[start : start + part.size])
-        return np.nan_to_num(pulled_back(problem, node_slopes, total)[0], posinf=0.0, neginf=0.0) * is_active
+        return np.nan_to_num(pulled_back(problem, node_slopes, total)[0], posinf=0.0, neginf=0.0) * scales
 
     def multiply_transpose(u: Array) -> Array:
-        Z = pushed_forward(problem, choice, (u * is_active)[:, None])
+        Z = pushed_forward(problem, choice, (u * scales)[:, None])
         values = [np.zeros(0), *(part.pull(Z).ravel() for part in parts)]
         return np.nan_to_num(np.concatenate(values), posinf=0.0, neginf=0.0)
 
-    tolerances = {"atol": 1e-14, "btol": STEP_TOL, "conlim": 0.0}
-    y = least_squares(multiply, multiply_transpose, target * is_active, int(ends[-1]), N_ITERATIONS, **tolerances)
-    return y if np.isfinite(y).all() and y.any() else None
+    scales = is_active.astype(float)
+    scales = scales / _row_norms(multiply, has_tangents)
+    tolerances = {"atol": 1e-14, "btol": min(STEP_TOL, 0.1 * max_remainder), "conlim": 0.0}
+    scaled = target * scales
+    y = least_squares(multiply, multiply_transpose, scaled, int(ends[-1]), n_iterations, **tolerances)
+    if not (np.isfinite(y).all() and y.any()):
+        return None
+    if math.isfinite(max_remainder):
+        rest = float(np.linalg.norm(multiply(y) - scaled))
+        return y if rest <= max_remainder * float(np.linalg.norm(scaled)) else None
+    return y
+
+
+def _row_norms(multiply: Callable[[Array], Array], has_tangents: Bool[Array, " k"]) -> Float[Array, " n"]:
+    """Return about the norms of the rows of G in the columns of tangents; in all columns if these are 0.
+
+    The mean square of the product with random signs is the square of the norm.
+    """
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(N_SIGN_VECTORS, len(has_tangents)))
+    result = np.sqrt(np.mean([multiply(vector * has_tangents) ** 2 for vector in signs], axis=0))
+    if not result.all():
+        norms = np.sqrt(np.mean([multiply(vector) ** 2 for vector in signs], axis=0))
+        result = np.where(result > 0, result, norms)
+    size = float(result.max(initial=0.0))
+    return np.maximum(result, MIN_ROW_NORM * size) if 0 < size < math.inf else np.ones(len(result))
 
 
 def float_pullback(problem: ReadProblem, choice: Choice) -> tuple[Array, list[Array], Array]:
@@ -483,7 +540,7 @@ def _tangent_part(node: AtomNode, tangents: Tangents, mu: Array, index: int) -> 
         arguments = node.arguments.float_product(Z)[node.members]
         return (mu[:, None, None] * directions.multiply_transpose(arguments)).reshape(m * r, Z.shape[1])
 
-    return StepPart(m * r, push, pull, _tangent_taker(node.function, index, weights, r))
+    return StepPart(m * r, push, pull, _tangent_taker(node.function, index, weights, r), has_tangents=True)
 
 
 def bound_parts(
