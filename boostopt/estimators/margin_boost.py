@@ -24,11 +24,13 @@ from boostopt.certificates.file_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
+from boostopt.estimators.feature_importances import feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, FitSettings, check_boolean
-from boostopt.estimators.training.convergence_warnings import warn_about_convergence
+from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
+from boostopt.estimators.training.diagnosis import Diagnosis
 from boostopt.estimators.training.nu_selection import cross_validate_nu
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
@@ -154,6 +156,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The nu of the fit.
     nus_, nu_scores_
         With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
+    diagnosis_
+        What the warnings of the fit are about, with all numbers: its `findings`, and `summaries` of the runs. `str` has
+        the texts, and a notebook shows a table. A classifier of `load` has none.
     n_features_in_
         The number of features.
     feature_names_in_
@@ -208,6 +213,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             Parameters of the formulation with one value an example, by name, each of shape (N,). `parameters` takes
             them too; scikit-learn's searches and cross-validation split only those that are passed here.
 
+        Warnings have one line, the same for the same reason; `diagnosis_` has the numbers, and what to do.
+
         Warns
         -----
         ConvergenceWarning
@@ -238,6 +245,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 settings = self._select_nu(settings, examples)
                 runs = fit_classes(settings, examples, self._warm_start_runs(examples.classes), validation_set)
             self._set_fitted_attributes(runs, examples.classes)
+            self._scorers = tuple(
+                replace(scorer, spreads=feature_spreads(scorer, examples.X, examples.c)) for scorer in self._scorers
+            )
             f = self._decision_values(features)
         vars(self).pop("validation_score_", None)
         if validation_set is not None:
@@ -250,17 +260,18 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         vars(self).pop("sigmoids_", None)
         if settings.probability:
             self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, settings.values_of(len(labels)))
-        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         zero_fractions = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
-        settings.warn_about_margins(
+        self.diagnosis_: Diagnosis = settings.diagnose(
             self.runs_,
             self.classes_.tolist(),
             shares.tolist(),
             zero_fractions.tolist(),
             np.unique(self._predict_labels(f)).tolist(),
+            convergence_findings(settings, self.runs_, self.classes_.tolist()),
         )
+        self.diagnosis_.issue_warnings(stacklevel=2)
         return self
 
     def _select_nu(self, settings: FitSettings, examples: WeightedExamples) -> FitSettings:
@@ -294,8 +305,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if result.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = result.names
         self._set_fitted_attributes(result.runs, result.classes)
-        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
-        settings.warn_about_margins(self.runs_, self.classes_.tolist(), result.shares)
+        classes: list[Any] = self.classes_.tolist()
+        findings = convergence_findings(settings, self.runs_, classes)
+        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings)
+        self.diagnosis_.issue_warnings(stacklevel=3)
         return self
 
     def _split(

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from support.command_lines import run as invoke
 
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.margin_warnings import MarginSummary
+from boostopt.estimators.training.margin_summary import MarginSummary
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 3)).round(2)
@@ -32,11 +34,54 @@ EXCLUSIVE = np.tile([0, 1, 1, 0], 5)
 
 
 def warnings_of(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[str]:
-    """Return the warnings of a fit."""
+    """Return the details of the warnings of a fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MarginBoostClassifier(**{"epsilon": 0.05, **parameters}).fit(X, y, sample_weight=sample_weight)
-    return [str(message.message) for message in caught if message.category is MarginWarning]
+    messages = [message.message for message in caught]
+    return [message.details for message in messages if isinstance(message, MarginWarning)]
+
+
+def test_a_warning_is_one_line_with_the_same_words_for_the_same_reason() -> None:
+    short = dict[str, set[str]]()
+    for seed, nu, epsilon in ((0, 0.05, 0.3), (1, 0.1, 0.2), (2, 0.1, 0.3)):
+        noise = np.random.default_rng(seed).permutation(CLEAR)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MarginBoostClassifier(nu=nu, epsilon=epsilon).fit(X, noise)
+        (message,) = [entry.message for entry in caught if isinstance(entry.message, MarginWarning)]
+        assert message.details == str(model.diagnosis_).replace("\n", " ")
+        assert f"nu = {nu:g} " in message.details
+        (summary,) = model.diagnosis_.summaries
+        assert summary.nu == nu and summary.soft_margin_bounds is not None and summary.is_unproved
+        short.setdefault(str(message), set()).add(message.details)
+    (text,) = short
+    assert len(short[text]) == 3 and len(text) < 100 and "diagnosis_" in text and not re.search(r"[1-9]", text)
+
+
+def test_a_search_of_many_fits_shows_a_warning_once() -> None:
+    noise = RNG.permutation(CLEAR)
+    search = GridSearchCV(MarginBoostClassifier(), {"nu": [0.05, 0.1], "epsilon": [0.3, 0.2]}, cv=2, refit=False)
+    counts = dict[str, int]()
+    for action in ("default", "always"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)  # type: ignore[arg-type]
+            search.fit(X, noise)
+        counts[action] = len([entry for entry in caught if entry.category is MarginWarning])
+    assert counts["default"] == 1 < counts["always"]
+
+
+def test_a_limit_is_named_without_numbers_and_the_diagnosis_has_them() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"^The limit max_iter .*\. See diagnosis_\.$"):
+        model = MarginBoostClassifier(epsilon=0.001, max_iter=2).fit(X, RNG.permutation(CLEAR))
+    assert "max_iter = 2 rounds" in str(model.diagnosis_) and "max_iter = 2 rounds" in model.diagnosis_._repr_html_()
+
+
+def test_a_good_fit_has_a_diagnosis_without_findings() -> None:
+    model = MarginBoostClassifier(epsilon=0.05).fit(X, CLEAR)
+    assert not model.diagnosis_.findings and str(model.diagnosis_) == "Nothing to report."
+    html = model.diagnosis_._repr_html_()
+    assert "Nothing to report." in html and "yes" in html and "<table>" in html
 
 
 @pytest.mark.thorough

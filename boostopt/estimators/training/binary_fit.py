@@ -36,13 +36,10 @@ from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.estimators.training.constant_hypotheses import ClassWithConstants, OracleWithConstants
+from boostopt.estimators.training.diagnosis import Diagnosis, Finding
 from boostopt.estimators.training.hypothesis_classes import make_distributed_class, make_oracle, validate_serializable
-from boostopt.estimators.training.margin_warnings import (
-    SMALL_SOFT_MARGIN,
-    MarginSummary,
-    Recommendations,
-    warn_about_margins,
-)
+from boostopt.estimators.training.margin_summary import MarginSummary
+from boostopt.estimators.training.margin_warnings import SMALL_SOFT_MARGIN, Recommendations, margin_findings
 from boostopt.estimators.training.training_data import Values, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
@@ -314,15 +311,16 @@ class FitSettings:
                 "time_limit=None. Pass one of them."
             )
 
-    def warn_about_margins(
+    def diagnose(
         self,
         runs: Sequence[Run],
         classes: Sequence[Any],
         shares: Sequence[float],
         zero_fractions: Sequence[float] | None = None,
         predicted_labels: Sequence[Any] = (),
-    ) -> None:
-        """Warn if a soft margin is not proved to exceed the baseline, or if a nu lets the model give up a class.
+        findings: Sequence[Finding] = (),
+    ) -> Diagnosis:
+        """Return the diagnosis of a fit: findings about soft margins and nu, after other findings.
 
         Parameters
         ----------
@@ -334,6 +332,8 @@ class FitSettings:
             The share of the examples with f(x) = 0 in each run; None if it is unknown.
         predicted_labels
             The different labels that are predicted for the examples; () if they are unknown.
+        findings
+            The other findings.
         """
         is_multiclass = len(runs) > 1
         indices = range(len(classes)) if is_multiclass else [1]
@@ -363,7 +363,8 @@ class FitSettings:
             balance_classes='give both classes the same weight with class_weight="balanced"',
         )
         constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
-        warn_about_margins(summaries, runs[0].oracle, constant_prediction, recommendations, stacklevel=3)
+        margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations)
+        return Diagnosis((*findings, *margins), tuple(summaries))
 
     def _interval_advice(self, runs: Sequence[Run]) -> str:
         """Return advice that narrows the interval: first to raise a limit that stopped a run, else to lower epsilon."""
