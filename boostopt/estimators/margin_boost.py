@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.data_frames import require_numeric_columns
 from boostopt.boosting.problem import rows_left_out
 from boostopt.boosting.registry import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
@@ -235,6 +236,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
+        require_numeric_columns(X)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
@@ -355,6 +357,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         OptionError
             There are more than two classes and no label, or the label is none of the classes.
         """
+        require_numeric_columns(X)
         features: Any
         labels: Any
         options: Any = {"dtype": np.float64, "accept_sparse": "csr"}

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.data_frames import require_numeric_columns
 from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.boosting.run.run import Run
@@ -157,6 +158,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def _validate_features(self, X: Any) -> Any:
         """Return checked features."""
         check_is_fitted(self)
+        require_numeric_columns(X)
         return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
 
     def _decision_values(self, features: Any) -> Float[Array, " n *classes"]:
