@@ -27,7 +27,7 @@ def test_the_default_is_a_candidate_and_is_the_one_that_is_marked_on_the_page() 
     now = defaults()
     assert now in candidates()
     (marked,) = [line for line in PAGE.split(BEGIN)[1].split(END)[0].splitlines() if line.startswith("| **")]
-    assert marked.startswith(f"| **{now.nu:g}** | **{now.epsilon:g}** | **{now.max_iter}** |")
+    assert marked.startswith(f"| **{now.nu}** | **{now.epsilon:g}** | **{now.max_iter}** |")
 
 
 def test_sets_choose_and_confirm_by_turns() -> None:

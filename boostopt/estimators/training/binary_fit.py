@@ -31,6 +31,7 @@ from boostopt.boosting.histogram_newton.selection import histogram_inputs, is_de
 from boostopt.boosting.options import BoostOptions, BoostRequest
 from boostopt.boosting.problem import Problem, round_parameters
 from boostopt.boosting.registry import booster_hint
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
@@ -52,6 +53,9 @@ from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
 AUTO = "auto"
 """The value of `nu` that chooses nu by cross-validation."""
+
+MARGIN = "margin"
+"""The value of `nu` that chooses nu by the proved soft margin."""
 
 SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
 """The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
@@ -157,6 +161,22 @@ class FitSettings:
     def chooses_nu(self) -> bool:
         """Whether the fit chooses nu by cross-validation."""
         return self.nu == AUTO
+
+    @property
+    def needs_number(self) -> bool:
+        """Whether nu is not yet a number."""
+        return isinstance(self.nu, str)
+
+    def is_proved(self, run: Run) -> bool:
+        """Return whether a run proves a value above that of f = 0, or has no value that could be proved."""
+        problem = run.problem
+        objective = None if problem.is_additive else problem.objective
+        return objective is None or run.class_certificate.lower > objective.min_regularizer + self._margin_tolerance
+
+    @property
+    def _margin_tolerance(self) -> float:
+        """The difference from the soft margin of f = 0 up to which a soft margin counts as equal to it."""
+        return max(min(self.epsilon, SMALL_SOFT_MARGIN), ZERO_TOL)
 
     def _validate_required_parameters(self) -> None:
         """Raise ProblemError for a required parameter that neither `parameters` nor the classifier sets."""
@@ -408,7 +428,7 @@ class FitSettings:
             soft_margin_bounds=bounds,
             baseline=0.0 if objective is None else objective.min_regularizer,
             zero_fraction=zero_fraction,
-            tolerance=min(self.epsilon, SMALL_SOFT_MARGIN),
+            tolerance=self._margin_tolerance,
             measure=problem.measure,
         )
 
@@ -481,11 +501,12 @@ def check_boolean(name: str, value: object) -> bool:
 
 
 def _check_nu(name: str, value: object) -> float | str:
-    """Return a share of the weights as a float, a number of examples as an int, or "auto"."""
+    """Return a share of the weights as a float, a number of examples as an int, "margin" or "auto"."""
     expected = (
-        f'a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "{AUTO}"'
+        "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
+        f'"{MARGIN}", or "{AUTO}"'
     )
-    if isinstance(value, str) and value == AUTO:
+    if isinstance(value, str) and value in (MARGIN, AUTO):
         return value
     return _check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
 
