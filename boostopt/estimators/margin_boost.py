@@ -32,7 +32,7 @@ from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, Fi
 from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
-from boostopt.estimators.training.nu_by_margin import choose_nu_by_margin
+from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
 from boostopt.estimators.training.nu_selection import cross_validate_nu
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
@@ -394,8 +394,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         options: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **options)
         settings = self._validated_settings(per_example)
-        # The oracle is the same for all shares; c is scaled only for a share of less than one example.
-        settings = replace(settings, nu=getattr(self, "nu_", 1.0)) if settings.needs_number else settings
+        # The oracle is the same for all shares, unless a share is less than one example: c is then scaled.
+        settings = replace(settings, nu=getattr(self, "nu_", FIRST_NU)) if settings.needs_number else settings
         examples, _ = self._split(settings, checked_features(features), labels, sample_weight)
         return settings.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
 

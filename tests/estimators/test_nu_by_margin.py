@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostopt import MarginWarning
+from boostopt import MarginWarning, verify
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.nu_by_margin import CONSTANT_FACTOR, FIRST_NU, LIMIT_FRACTIONS, nu_candidates
 
@@ -97,3 +97,13 @@ def test_a_formulation_without_nu_and_a_booster_are_fitted_once() -> None:
         assert fitted(CLEAR, epsilon=0.1, **parameters).nu_ == FIRST_NU
     with pytest.raises(ValueError, match='"margin", or "auto"'):
         MarginBoostClassifier(nu="most").fit(X, CLEAR)
+
+
+def test_the_class_of_an_unfitted_classifier_is_that_of_a_fit_also_for_weights_with_sum_1(tmp_path: Path) -> None:
+    weights = np.full(200, 1 / 200)
+    model = MarginBoostClassifier(epsilon=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        model.fit(X, NOISY, sample_weight=weights)
+    model.save_certificate(tmp_path / "proof.json", X, NOISY, weights)
+    assert verify(tmp_path / "proof.json", MarginBoostClassifier().class_of(X, NOISY, weights))
