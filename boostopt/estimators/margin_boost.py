@@ -295,7 +295,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             settings = replace(settings, nu=self.nu_)
         runs: tuple[Run, ...] | None = None
         if settings.nu == MARGIN:
-            shares = (np.bincount(examples.codes, examples.c) / examples.c.sum()).tolist()
+            shares = examples.class_shares()
             unsaved = replace(settings, checkpoint=None)  # a file belongs to one nu
             chosen, runs = choose_nu_by_margin(
                 unsaved,
@@ -324,7 +324,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 replace(settings, checkpoint=None),
                 lambda trial: fit_distributed(trial, unsupported_values, X, y, sample_weight),
                 lambda trial_fit: trial_fit.runs,
-                lambda trial_fit: trial_fit.shares,
+                lambda trial_fit: [trial_fit.shares],
             )
             settings = replace(settings, nu=chosen.nu)
         else:

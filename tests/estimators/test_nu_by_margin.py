@@ -37,6 +37,15 @@ def test_candidates_end_at_the_largest_share_that_gives_no_class_up() -> None:
     rare = nu_candidates([0.999, 0.001])
     assert rare[0] == pytest.approx(0.002) and rare[-1] == pytest.approx(0.0025)
     assert 0 < nu_candidates([1.0, 1e-50])[0] <= 2e-50
+    # With class weights the larger of both limits counts.
+    assert nu_candidates([1.0, 1e-7], [0.5, 0.5]) == nu_candidates([0.5, 0.5])
+    assert nu_candidates([0.5, 0.5], [0.9, 0.1]) == nu_candidates([0.5, 0.5])
+
+
+def test_a_class_of_little_class_weight_may_be_given_up() -> None:
+    assert not fitted(NOISY, class_weight={False: 1000.0, True: 1e-4}).predict(X).any()
+    balanced = fitted(NOISY, class_weight="balanced")
+    assert balanced.certificate_.lower > 0.01 and 0 < balanced.predict(X).mean() < 1
 
 
 def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:

@@ -34,10 +34,17 @@ SHARE_DIGITS = 4
 """Digits of a share after the decimal point; it is rounded down."""
 
 
-def nu_candidates(shares: Sequence[float]) -> list[float]:
-    """Return the shares that are tried for weight fractions of the classes, ascending."""
-    is_multiclass = len(shares) > 2
-    limit = min(shares) * (NU_LIMIT_MULTICLASS if is_multiclass else NU_LIMIT_BINARY)
+def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
+    """Return the shares that are tried, ascending.
+
+    Parameters
+    ----------
+    *class_shares
+        The weight fractions of the classes. If class weights multiply the weights, also those without them: a user who
+        gives a class little weight permits the model to give it up.
+    """
+    is_multiclass = len(class_shares[0]) > 2
+    limit = max(map(min, class_shares)) * (NU_LIMIT_MULTICLASS if is_multiclass else NU_LIMIT_BINARY)
     first = min(FIRST_NU, limit)
     multiples = [limit * fraction for fraction in LIMIT_FRACTIONS]
     multiples += [] if is_multiclass else [min(limit * CONSTANT_FACTOR, 1.0)]
@@ -48,7 +55,7 @@ def choose_nu_by_margin(
     settings: FitSettings,
     fit: Callable[[FitSettings], R],
     runs_of: Callable[[R], Sequence[Run]],
-    shares_of: Callable[[R], Sequence[float]],
+    shares_of: Callable[[R], Sequence[Sequence[float]]],
 ) -> tuple[FitSettings, R]:
     """Return the settings with the chosen share, and the fit with it.
 
@@ -59,12 +66,12 @@ def choose_nu_by_margin(
     fit
         Fits the classes with a share.
     runs_of, shares_of
-        Return the runs of a fit, and the weight fractions of the classes.
+        Return the runs of a fit, and the weight fractions of the classes as `nu_candidates` takes them.
     """
     start, time_limit = time.monotonic(), settings.time_limit
     settings = replace(settings, nu=FIRST_NU)
     result = fit(settings)
-    candidates = nu_candidates(shares_of(result)) if "nu" in settings.formulation.parameters else [FIRST_NU]
+    candidates = nu_candidates(*shares_of(result)) if "nu" in settings.formulation.parameters else [FIRST_NU]
     for nu in candidates:
         if nu != settings.nu:
             remaining = None if time_limit is None else time_limit - (time.monotonic() - start)
