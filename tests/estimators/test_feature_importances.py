@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks.importances import BEGIN, END, format_table, rank_correlations
+from benchmarks.package_tables import TABLES
 from boostopt.ensembles.member_hypotheses import NegatedHypothesis
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites, describe_weights
@@ -88,3 +90,23 @@ def test_trees_divide_their_spread_and_kernels_have_no_features() -> None:
     assert trees.feature_importances_.argmax() == 0
     kernels = MarginBoostClassifier(base="kernel", epsilon=0.3).fit(rows, rows[:, 0] > 0)
     assert not hasattr(kernels, "feature_importances_")
+
+
+def test_the_page_has_a_rank_correlation_for_each_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "classifiers.md").read_text(encoding="utf-8")
+    lines = page.split(BEGIN)[1].split(END)[0].split("\n")
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines if line.startswith("| ")] == [
+        "set",
+        *TABLES,
+        "mean",
+    ]
+    assert format_table({"a": (0.5, 0.25), "b": (1.0, 0.75)}).endswith("| mean | 0.75 | 0.50 |")
+
+
+@pytest.mark.thorough
+def test_rank_correlations_prefer_spreads_to_weights_of_rare_votes() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.exponential(3.0, 600), rng.poisson(3.0, 600), rng.gamma(2.0, 2.0, 600)])
+    value = 0.5 * rows[:, 1] - 1.2 * rows[:, 0] + 0.6 * rng.normal(size=600)
+    spreads, weights = rank_correlations(rows, (value > np.quantile(value, 0.9)).astype(int))
+    assert spreads >= weights
