@@ -1,4 +1,4 @@
-"""How well two importances of features agree with permutation importance, as rank correlations on ten sets.
+"""Rank correlations of two importances of features with permutation importance, on ten sets.
 
     python benchmarks/importances.py --page docs/classifiers.md
 

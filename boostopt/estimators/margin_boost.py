@@ -297,13 +297,13 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if settings.nu == MARGIN:
             shares = examples.class_shares()
             unsaved = replace(settings, checkpoint=None)  # a file belongs to one nu
-            chosen, runs = choose_nu_by_margin(
+            selection, runs = choose_nu_by_margin(
                 unsaved,
                 lambda trial: fit_classes(trial, examples, previous_runs, validation_set),
                 lambda trial_runs: trial_runs,
                 lambda _: shares,
             )
-            settings = replace(settings, nu=chosen.nu)
+            settings = replace(settings, nu=selection.nu)
         self.nu_: Any = settings.nu
         if runs is None or settings.checkpoint is not None:
             runs = fit_classes(settings, examples, previous_runs, validation_set)
@@ -320,13 +320,13 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
         unsupported_values = {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}
         if settings.nu == MARGIN:
-            chosen, result = choose_nu_by_margin(
+            selection, result = choose_nu_by_margin(
                 replace(settings, checkpoint=None),
                 lambda trial: fit_distributed(trial, unsupported_values, X, y, sample_weight),
                 lambda trial_fit: trial_fit.runs,
                 lambda trial_fit: [trial_fit.shares],
             )
-            settings = replace(settings, nu=chosen.nu)
+            settings = replace(settings, nu=selection.nu)
         else:
             result = None
         if result is None or settings.checkpoint is not None:

@@ -75,9 +75,7 @@ def test_a_search_of_many_fits_shows_a_warning_once() -> None:
 def test_a_limit_is_named_without_numbers_and_the_diagnosis_has_them() -> None:
     noise = np.random.default_rng(0).permutation(CLEAR)
     with pytest.warns(ConvergenceWarning, match=r"^The limit max_iter .*\. See diagnosis_\.$"):
-        model = MarginBoostClassifier(nu=0.1, epsilon=0.001, max_iter=2).fit(
-            X, np.random.default_rng(0).permutation(CLEAR)
-        )
+        model = MarginBoostClassifier(nu=0.1, epsilon=0.001, max_iter=2).fit(X, noise)
     assert "max_iter = 2 rounds" in str(model.diagnosis_) and "max_iter = 2 rounds" in model.diagnosis_._repr_html_()
 
 

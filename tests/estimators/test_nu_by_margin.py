@@ -93,12 +93,12 @@ def test_a_checkpoint_and_a_warm_start_keep_the_chosen_nu(tmp_path: Path) -> Non
     stored = fitted(NOISY, checkpoint=str(tmp_path / "run.npz"))
     assert stored.nu_ == plain.nu_ and (tmp_path / "run.npz").exists()
     again = fitted(NOISY, warm_start=True, epsilon=0.2)
-    chosen = again.nu_
+    first_nu = again.nu_
     again.set_params(epsilon=0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginWarning)
         again.fit(X, NOISY)
-    assert again.nu_ == chosen
+    assert again.nu_ == first_nu
 
 
 def test_a_formulation_without_nu_and_a_booster_are_fitted_once() -> None:
