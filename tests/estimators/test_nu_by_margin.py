@@ -54,10 +54,10 @@ def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:
     noisy = fitted(NOISY)
     assert noisy.certificate_.lower > 0.01 and noisy.nu_ > FIRST_NU
     shares = nu_candidates([1 - NOISY.mean(), NOISY.mean()])
-    before = shares[shares.index(noisy.nu_) - 1]
-    assert fitted(NOISY, nu=before).certificate_.lower <= 0.01
-    same = fitted(NOISY, nu=noisy.nu_)
-    assert (same.decision_function(X) == noisy.decision_function(X)).all()
+    previous_nu = shares[shares.index(noisy.nu_) - 1]
+    assert fitted(NOISY, nu=previous_nu).certificate_.lower <= 0.01
+    refit = fitted(NOISY, nu=noisy.nu_)
+    assert (refit.decision_function(X) == noisy.decision_function(X)).all()
 
 
 def test_where_nothing_is_proved_the_majority_is_predicted() -> None:
@@ -90,8 +90,8 @@ def test_copies_and_weights_choose_the_same_nu() -> None:
 @pytest.mark.thorough
 def test_a_checkpoint_and_a_warm_start_keep_the_chosen_nu(tmp_path: Path) -> None:
     plain = fitted(NOISY)
-    stored = fitted(NOISY, checkpoint=str(tmp_path / "run.npz"))
-    assert stored.nu_ == plain.nu_ and (tmp_path / "run.npz").exists()
+    model = fitted(NOISY, checkpoint=str(tmp_path / "run.npz"))
+    assert model.nu_ == plain.nu_ and (tmp_path / "run.npz").exists()
     again = fitted(NOISY, warm_start=True, epsilon=0.2)
     first_nu = again.nu_
     again.set_params(epsilon=0.01)
