@@ -9,7 +9,6 @@ constant prediction unless hypotheses have a larger margin.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -30,8 +29,8 @@ LIMIT_FRACTIONS = (0.5, 0.7, 0.85, 1.0)
 CONSTANT_FACTOR = 1.25
 """The last share of two classes, as such a multiple."""
 
-SHARE_DIGITS = 4
-"""Digits of a share after the decimal point; it is rounded down."""
+SHARE_DIGITS = 12
+"""Significant digits of a share: rows in memory and on a cluster give the same one, although their sums are rounded."""
 
 
 def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
@@ -48,7 +47,7 @@ def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
     first = min(FIRST_NU, limit)
     multiples = [limit * fraction for fraction in LIMIT_FRACTIONS]
     multiples += [] if is_multiclass else [min(limit * CONSTANT_FACTOR, 1.0)]
-    return sorted({_round_down(share) for share in (first, *(share for share in multiples if share > first))})
+    return sorted({_round_share(share) for share in (first, *(share for share in multiples if share > first))})
 
 
 def choose_nu_by_margin(
@@ -84,7 +83,6 @@ def choose_nu_by_margin(
     return settings, result
 
 
-def _round_down(share: float) -> float:
-    """Return a share with few digits, a very small one unchanged."""
-    scale = 10.0**SHARE_DIGITS
-    return math.floor(share * scale) / scale or share
+def _round_share(share: float) -> float:
+    """Return a share with `SHARE_DIGITS` digits."""
+    return min(float(f"{share:.{SHARE_DIGITS}g}"), 1.0)
