@@ -7,7 +7,8 @@ others only confirm. The IDA sets have their first published splits (seeded ones
 stratified draws, the same for all classifiers. Accuracies are means over the splits, on the held-out part. Seconds are
 those of the processor (time.process_time) of one fit, median over the splits, one thread each: the machine may be busy.
 
-Sets from ../shared/data, beside the repository, are left out where they are not there, and that is said.
+Sets from ../shared/data, beside the repository, are left out where they are not there, and that is said. So are the
+ten tables of `package_tables` where their packages are not installed.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
 from benchmarks.ida_data import WHOLE, part_of, rows_of
+from benchmarks.package_tables import load_tables, missing_packages
 from boostopt import load_dataset
 from boostopt._utils.files import write_atomically
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
-NUS, EPSILONS, ROUNDS = (0.05, 0.1, 0.2, 0.3, 0.45), (0.01, 0.03, 0.1), 1000
-FEW_ROUNDS, AT_NU = (10, 20), 0.1
+NUS, EPSILONS, ROUNDS = ("margin", 0.05, 0.1, 0.2), (0.01, 0.03), 1000
+FEW_ROUNDS, AT_NU = (10, 20), "margin"
 """Smaller limits on the rounds, and the nu at which they are tried."""
 
 SPLITS = 3
@@ -51,8 +53,8 @@ NOISY, FLIPPED = 2000, 0.2
 CLOSE = 0.0025
 """Accuracies are called equal that differ by less: faster candidates are then preferred."""
 
-AUTO = 'nu="auto", epsilon=0.03'
-"""The settings that are compared with the defaults, besides scikit-learn's classifiers."""
+ADABOOST, MAJORITY = "AdaBoost, 100 stumps", "the majority"
+"""The rival that the defaults are to be as good as, and the one that they are never to be worse than."""
 
 BEGIN, END = "<!-- defaults: begin -->", "<!-- defaults: end -->"
 """The markers around the tables of the page; benchmarks/defaults.py writes the tables."""
@@ -61,16 +63,22 @@ Split = tuple[Any, Any, Any, Any]
 """Features and labels to learn from, features and labels to test on."""
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Candidate:
     """Parameters of the classifier that may become its defaults."""
 
-    nu: float
+    nu: float | str
     epsilon: float
     max_iter: int
 
     def __str__(self) -> str:
-        return f"nu={self.nu:g}, epsilon={self.epsilon:g}, max_iter={self.max_iter}"
+        return f"nu={self.nu}, epsilon={self.epsilon:g}, max_iter={self.max_iter}"
+
+    @property
+    def sort_key(self) -> tuple[Any, ...]:
+        """The key by which candidates are ordered: nu that is no number comes last."""
+        number = math.inf if isinstance(self.nu, str) else self.nu
+        return number, self.epsilon, self.max_iter
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,8 @@ class Score:
 def candidates() -> list[Candidate]:
     """Return what is tried."""
     whole = itertools.product(NUS, EPSILONS, (ROUNDS,))
-    return [Candidate(*parameters) for parameters in (*whole, *itertools.product((AT_NU,), EPSILONS, FEW_ROUNDS))]
+    few = itertools.product((AT_NU,), EPSILONS[:1], FEW_ROUNDS)
+    return [Candidate(*parameters) for parameters in (*whole, *few)]
 
 
 def make_classifier(**parameters: Any) -> Any:
@@ -109,7 +118,8 @@ def defaults() -> Candidate:
 
 
 def make_rivals() -> Mapping[str, Callable[[], Any]]:
-    """Return scikit-learn's classifiers, each with its default settings, and the classifier that chooses nu itself."""
+    """Return scikit-learn's classifiers, AdaBoost with 100 stumps and the others with their default settings."""
+    from sklearn.dummy import DummyClassifier
     from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -117,9 +127,9 @@ def make_rivals() -> Mapping[str, Callable[[], Any]]:
 
     return {
         "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
-        "AdaBoost": lambda: AdaBoostClassifier(random_state=0),
-        AUTO: lambda: make_classifier(nu="auto", epsilon=0.03),
+        ADABOOST: lambda: AdaBoostClassifier(n_estimators=100, random_state=0),
         "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+        MAJORITY: lambda: DummyClassifier(),
     }
 
 
@@ -146,6 +156,8 @@ def sets(splits: int) -> dict[str, list[Split]]:
         X, y = load(return_X_y=True)
         splits_by_set[name] = list(draw_splits(X, y, splits, None, 0.3))
     splits_by_set["noisy"] = list(draw_splits(*noisy(), splits, None, 0.3))
+    for name, (X, y) in load_tables().items():
+        splits_by_set[name] = list(draw_splits(X.to_numpy(), y, splits, None, 0.3))
     return dict(sorted(splits_by_set.items()))
 
 
@@ -202,7 +214,7 @@ def choose_candidate(scores_by_candidate: Mapping[Candidate, Mapping[str, Score]
     }
     best = max(score.accuracy for score in scores.values())
     close = [candidate for candidate in scores if scores[candidate].accuracy > best - CLOSE]
-    return min(close, key=lambda candidate: (scores[candidate].seconds, candidate))
+    return min(close, key=lambda candidate: (scores[candidate].seconds, candidate.sort_key))
 
 
 def tables(
@@ -219,14 +231,32 @@ def tables(
         lines.append(f"| {name}{'*' if name in choosing else ''} | {' | '.join(cells)} |")
     means = [together(scores, names) for scores in columns.values()]
     lines.append(f"| all | {' | '.join(f'{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s' for mean in means)} |")
+    ranks = mean_ranks([[scores[name].accuracy for name in names] for scores in columns.values()])
+    lines.append(f"| mean rank | {' | '.join(f'{rank:.2f}' for rank in ranks)} |")
     lines += ["", "| nu | epsilon | max_iter | the sets that choose | the others |", "|---" * 5 + "|"]
-    for candidate in sorted(scores_by_candidate):
+    for candidate in sorted(scores_by_candidate, key=lambda candidate: candidate.sort_key):
         halved = (together(scores_by_candidate[candidate], half) for half in (choosing, confirming))
         cells = [f"{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s" for mean in halved]
         mark = "**" if candidate == now else ""
-        numbers = [f"{mark}{value:g}{mark}" for value in (candidate.nu, candidate.epsilon, candidate.max_iter)]
+        numbers = [f"{mark}{value}{mark}" for value in (candidate.nu, f"{candidate.epsilon:g}", candidate.max_iter)]
         lines.append(f"| {' | '.join([*numbers, *cells])} |")
     return "\n".join(lines)
+
+
+def mean_ranks(accuracies: Sequence[Sequence[float]]) -> list[float]:
+    """Return the mean rank of each row over the columns: 1 for the largest number; equal numbers share a rank."""
+    from scipy.stats import rankdata
+
+    ranks: Any = rankdata([[-round(value, 6) for value in row] for row in accuracies], axis=0)
+    return ranks.mean(axis=1).tolist()
+
+
+def compare_with(scores: Mapping[str, Score], rival: Mapping[str, Score]) -> str:
+    """Return on how many sets scores are better and worse than those of a rival, and the ratio of the seconds."""
+    better = sum(scores[name].accuracy > rival[name].accuracy + 1e-9 for name in scores)
+    worse = sum(scores[name].accuracy < rival[name].accuracy - 1e-9 for name in scores)
+    ratio = together(scores, list(scores)).seconds / together(rival, list(scores)).seconds
+    return f"better on {better} sets, worse on {worse}, {ratio:.2f} times the seconds"
 
 
 def write_page(page: Path, text: str) -> None:
@@ -238,8 +268,9 @@ def write_page(page: Path, text: str) -> None:
 
 def left_out() -> str:
     """Say which sets are not there, "" for none."""
-    missing = [name for name in ("ida", "libsvm") if not (SHARED / name).exists()]
-    return f"Left out, for they are not in ../shared/data: {', '.join(missing)}." if missing else ""
+    missing = [f"../shared/data/{name}" for name in ("ida", "libsvm") if not (SHARED / name).exists()]
+    missing += missing_packages()
+    return f"Left out, for they are not there: {', '.join(missing)}." if missing else ""
 
 
 Found = dict[str, dict[str, Score]]
@@ -294,6 +325,8 @@ def main() -> None:
     confirming_best = choose_candidate(of_candidates, confirming)
     print(f"Chosen by {', '.join(choosing)}: {best}; the others alone would choose {confirming_best}.")
     print(f"The defaults are {now}{'' if now == best else ', which is another one'}.\n")
+    for rival in (ADABOOST, MAJORITY):
+        print(f"Against {rival}: {compare_with(of_candidates[now], scores_by_maker[rival])}.")
     text = tables(of_candidates, {name: scores_by_maker[name] for name in make_rivals()})
     print(text, left_out(), sep="\n\n")
     if arguments.page is not None:

@@ -39,7 +39,15 @@ class SolverFailed(BoostoptError, RuntimeError):
 
 
 class MarginWarning(UserWarning):
-    """The proved soft margin is no better than chance, or nu allows the model to give up a whole class."""
+    """The proved soft margin is no better than chance, or nu allows the model to give up a whole class.
+
+    Attributes
+    ----------
+    details
+        The same with all numbers, if the message is short; "" otherwise.
+    """
+
+    details: str = ""
 
 
 MAX_SUGGESTIONS = 3

@@ -181,7 +181,8 @@ def _plain_warnings(options: Collection[str]) -> Generator[None]:
     """Print warnings without their location in the code, with the options of a command in place of arguments."""
 
     def print_warning(message: Warning | str, *location: Any) -> None:
-        print_error(f"warning: {with_option_names(str(message), options)}")
+        details = getattr(message, "details", "")  # a fit's warning is short, and its details have the numbers
+        print_error(f"warning: {with_option_names(details or str(message), options)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -241,11 +241,11 @@ def _parse_value(text: str) -> Any:
 
 
 def parse_classifier_nu(text: str) -> float | int | str:
-    """Read the nu of a classifier: with a decimal point a share, otherwise a number of examples; or "auto"."""
-    if text.strip() == "auto":
-        return "auto"
+    """Read the nu of a classifier: a share with a decimal point, a number of examples, "margin" or "auto"."""
+    if text.strip() in ("margin", "auto"):
+        return text.strip()
     try:
         value = float(text)
     except ValueError:
-        raise OptionError(f"--nu must be a number, or auto; got {text!r}.") from None
+        raise OptionError(f"--nu must be a number, margin or auto; got {text!r}.") from None
     return int(value) if "." not in text and value.is_integer() else value

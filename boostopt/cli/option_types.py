@@ -183,6 +183,6 @@ NuOfFit = Annotated[
     typer.Option(
         "--nu",
         help="0.1 is a share of the weight of the examples, 50 a number of them; 1 is one example, 1.0 all of them; "
-        "auto chooses by cross-validation.",
+        "margin chooses the smallest share at which a soft margin above 0 is proved, auto by cross-validation.",
     ),
 ]

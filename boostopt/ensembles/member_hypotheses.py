@@ -304,6 +304,10 @@ class NegatedHypothesis(Hypothesis):
         """Return -h(x) for each row of X, in the form that the hypothesis takes."""
         return -self.hypothesis(X)
 
+    def signed_form(self) -> tuple[Hypothesis, int]:
+        hypothesis, sign = self.hypothesis.signed_form()
+        return hypothesis, -sign
+
     def __str__(self) -> str:
         return f"-({self.hypothesis})"
 

@@ -24,7 +24,7 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights
 from boostopt.estimators.margin_boost import MarginBoostClassifier
 from boostopt.estimators.model_files import save
-from boostopt.estimators.training.margin_warnings import MarginSummary
+from boostopt.estimators.training.margin_summary import MarginSummary
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program

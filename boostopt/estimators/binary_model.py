@@ -11,7 +11,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
-from boostopt.boosting.run.combined_hypothesis import weighted_vote
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
@@ -37,6 +37,9 @@ class BinaryModel:
         The stop reason, in words.
     certificate
         The interval of the best soft margin over the class; None if the program has no bound over the class.
+    spreads
+        The standard deviations of the votes on each feature over the training examples, shape (features,); None if
+        they are unknown.
     """
 
     formulation: str
@@ -47,10 +50,11 @@ class BinaryModel:
     rounds: int
     reason: str
     certificate: ClassCertificate | None
+    spreads: Float[Array, " features"] | None = None
 
     @classmethod
     def from_run(cls, run: Run) -> BinaryModel:
-        """Return the binary model of a run."""
+        """Return the binary model of a run, without spreads."""
         return cls(
             formulation=run.problem.formulation.name,
             oracle=run.oracle,
@@ -89,7 +93,33 @@ def stack_columns(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *cla
 def describe_weights(
     hypotheses: Sequence[Hypothesis], w: HypothesisVector, names: Sequence[str], max_hypotheses: int | None
 ) -> list[str]:
-    """Return at most `max_hypotheses` hypotheses of largest weight in words, each after its share of the weight."""
+    """Return at most `max_hypotheses` hypotheses of largest weight in words, each after its weight in f.
+
+    Opposite hypotheses have cancelled: see `combine_opposites`.
+    """
     total = float(np.abs(w).sum())
-    largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:max_hypotheses].tolist() if w[q] != 0.0]
-    return [f"{w[q] / total:.4f} {hypotheses[q].in_words(names)}" for q in largest]
+    votes = sorted(combine_opposites(hypotheses, w), key=lambda vote: -abs(vote[1]))
+    return [f"{weight / total:.4f} {hypothesis.in_words(names)}" for hypothesis, weight in votes[:max_hypotheses]]
+
+
+def combine_opposites(hypotheses: Sequence[Hypothesis], w: HypothesisVector) -> list[tuple[Hypothesis, float]]:
+    """Return different hypotheses with the weights of the same f: a hypothesis and its negation share one weight.
+
+    All constants are one hypothesis. The weights of opposite hypotheses cancel in f. A remainder of at most `ZERO_TOL`
+    times the sum of the weights is left out: it is the error of a solver. The hypotheses are in the order of their
+    first occurrence.
+    """
+    members: dict[Hypothesis, list[int]] = {}
+    signs = np.zeros(len(hypotheses))
+    for q in np.flatnonzero(w).tolist():
+        form, signs[q] = hypotheses[q].signed_form()
+        members.setdefault(form, []).append(q)
+    votes, tolerance = list[tuple[Hypothesis, float]](), ZERO_TOL * float(np.abs(w).sum())
+    for indices in members.values():
+        weights = signs[indices] * w[indices]
+        net_weight = float(weights.sum())
+        if abs(net_weight) <= tolerance:
+            continue
+        q = indices[int((weights * np.sign(net_weight)).argmax())]
+        votes.append((hypotheses[q], net_weight * float(signs[q])))
+    return votes

@@ -1,4 +1,9 @@
-"""The share of a classifier's weight that lies on each feature."""
+"""The importance of features: how much the votes on each feature vary over the training examples.
+
+The decision function of stumps is a sum of functions of one feature each. The importance of a feature is the share of
+the standard deviation of its function in the sum of all standard deviations. So neither constants count, nor
+hypotheses that cancel each other, and a hypothesis that has one value on nearly all examples counts little.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float
-from boostopt.estimators.binary_model import BinaryModel
-from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
+from boostopt._utils.array_types import Array, ExampleVector, Float
+from boostopt.estimators.binary_model import BinaryModel, combine_opposites
+from boostopt.oracles import Feature, Fitted, Hypothesis, Stump, evaluate
+from boostopt.oracles.prediction_features import FeatureMatrix
+
+MAX_SPREAD_ROWS = 100_000
+"""The number of examples from which spreads are computed; of more examples, equally distant ones are taken."""
 
 
 def feature_importances(scorers: Sequence[BinaryModel], features: int) -> Float[Array, " features"]:
-    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several scorers.
+    """Return the shares of the features in the spreads of the votes; the mean over several scorers.
+
+    The sum is 1 unless all are 0. If the spreads of a scorer are unknown, its shares are those of the weights after
+    opposite hypotheses have cancelled.
 
     Raises
     ------
@@ -23,13 +35,68 @@ def feature_importances(scorers: Sequence[BinaryModel], features: int) -> Float[
     return np.mean([_model_importances(scorer, features) for scorer in scorers], axis=0)
 
 
+def feature_spreads(model: BinaryModel, X: Any, c: ExampleVector) -> Float[Array, " features"] | None:
+    """Return the standard deviation of the votes on each feature; None if the features of a hypothesis are unknown.
+
+    A vote is w_q h_q(x) / sum |w|. A fitted classifier with its own importances divides the standard deviation of its
+    votes by them.
+
+    Parameters
+    ----------
+    model
+        The hypotheses and weights.
+    X, c
+        Features, shape (N, features), and multiplicities, shape (N,), positive.
+    """
+    features = int(X.shape[1])
+    spreads = np.zeros(features)
+    total = float(np.abs(model.w).sum())
+    if total == 0.0:
+        return spreads
+    step = -(-len(c) // MAX_SPREAD_ROWS)
+    matrix, weights = FeatureMatrix(X[::step]), c[::step]
+    stumps: dict[int, list[tuple[Stump, float]]] = {}
+    for hypothesis, weight in combine_opposites(model.hypotheses, model.w):
+        share = weight / total
+        if isinstance(hypothesis, Stump):
+            if np.isfinite(hypothesis.threshold):
+                stumps.setdefault(hypothesis.feature, []).append((hypothesis, share))
+            continue
+        try:
+            shares = _hypothesis_importances(hypothesis, features)
+        except AttributeError:
+            return None
+        (values,) = evaluate([hypothesis], matrix)
+        spreads += shares * _standard_deviation(share * values, weights)
+    for feature, votes in stumps.items():
+        spreads[feature] += _standard_deviation(_stump_votes(matrix.column(feature, features), votes), weights)
+    return spreads
+
+
+def _stump_votes(values: Float[Array, " n"], votes: Sequence[tuple[Stump, float]]) -> Float[Array, " n"]:
+    """Return the sum of the votes of stumps on one feature, up to a constant."""
+    thresholds = np.array([stump.threshold for stump, _ in votes])
+    order = thresholds.argsort()
+    steps = np.array([2.0 * share * stump.sign for stump, share in votes])[order]
+    levels = np.concatenate([[0.0], np.cumsum(steps)])
+    return levels[np.searchsorted(thresholds[order], values)]  # the number of thresholds below each value
+
+
+def _standard_deviation(values: Float[Array, " n"], c: ExampleVector) -> float:
+    """Return the standard deviation of values with multiplicities."""
+    mean = np.average(values, weights=c)
+    return float(np.sqrt(np.average((values - mean) ** 2, weights=c)))
+
+
 def _model_importances(scorer: BinaryModel, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in a binary model."""
-    shares = np.zeros(features)
-    for q in np.flatnonzero(scorer.w).tolist():
-        shares += abs(scorer.w[q]) * _hypothesis_importances(scorer.hypotheses[q], features)
+    shares = scorer.spreads
+    if shares is None:
+        shares = np.zeros(features)
+        for hypothesis, weight in combine_opposites(scorer.hypotheses, scorer.w):
+            shares += abs(weight) * _hypothesis_importances(hypothesis, features)
     total = float(shares.sum())
-    return shares / total if total > 0 else shares
+    return shares / total if total > 0 else np.zeros(features)
 
 
 def _hypothesis_importances(hypothesis: Hypothesis, features: int) -> Float[Array, " features"]:

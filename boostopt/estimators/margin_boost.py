@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.data_frames import require_numeric_columns
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
@@ -24,11 +25,14 @@ from boostopt.boosting_certificates.feature_name_metadata import feature_metadat
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
+from boostopt.estimators.feature_importances import feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
-from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, FitSettings, check_boolean
-from boostopt.estimators.training.convergence_warnings import warn_about_convergence
+from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean
+from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
+from boostopt.estimators.training.diagnosis import Diagnosis
+from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
 from boostopt.estimators.training.nu_selection import cross_validate_nu
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
@@ -64,7 +68,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         the name of a booster of `boost` that states no program, such as "smoothboost".
     nu
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
-        float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
+        float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "margin"
+        chooses the smallest of a few shares at which a soft margin above that of f = 0 is proved: 0.1, and 0.5, 0.7,
+        0.85 and 1 times the largest nu that gives up no class; for two classes at last 1.25 times, where the model is
+        nearly the constant prediction. A fit with `warm_start` keeps the nu of the fit before. "auto"
         chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
         class: the smallest whose `scoring` is at most one standard error below the highest. For other values, use
         `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
@@ -89,7 +96,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The largest number of rounds, at least 1; None for no limit.
     time_limit
         The limit on the time of boosting in seconds, None for no limit. With more than two classes, each run gets an
-        equal share.
+        equal share. With nu="margin" all shares together have this time.
     random_state
         The seed of hypotheses that are fitted, as in scikit-learn; None for the same seed in each fit.
     class_weight
@@ -103,7 +110,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     checkpoint
         The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
         With more than two classes, there is one file for each class, with the number of the class after the name. None
-        for no file.
+        for no file. With nu="margin" or "auto" the file is that of the last fit, with the chosen nu.
     early_stopping
         Whether boosting stops when it no longer improves on held-out examples. Rounds are then steps of few hypotheses,
         never histogram Newton. With more than two classes, each run stops by itself.
@@ -154,6 +161,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The nu of the fit.
     nus_, nu_scores_
         With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
+    diagnosis_
+        What the warnings of the fit are about, with all numbers: its `findings`, and `summaries` of the runs. `str` has
+        the texts, and a notebook shows a table. A classifier of `load` has none.
     n_features_in_
         The number of features.
     feature_names_in_
@@ -165,7 +175,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
 
     # Any, and not int and float: scikit-learn sets parameters to any value, and fit checks them.
     formulation: Any = FORMULATION
-    nu: Any = 0.1
+    nu: Any = MARGIN
     epsilon: Any = 0.01
     eta: Any = None
     base: Any = "stump"
@@ -208,6 +218,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             Parameters of the formulation with one value an example, by name, each of shape (N,). `parameters` takes
             them too; scikit-learn's searches and cross-validation split only those that are passed here.
 
+        Warnings have one line, the same for the same reason; `diagnosis_` has the numbers, and what to do.
+
         Warns
         -----
         ConvergenceWarning
@@ -228,6 +240,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
+        require_numeric_columns(X)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
@@ -235,9 +248,11 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         with limit_blas_threads():
             examples, validation_set = self._split(settings, features, labels, sample_weight)
             with rows_left_out(settings.formulation, len(examples.c), len(labels)):
-                settings = self._select_nu(settings, examples)
-                runs = fit_classes(settings, examples, self._warm_start_runs(examples.classes), validation_set)
+                settings, runs = self._fit_runs(settings, examples, validation_set)
             self._set_fitted_attributes(runs, examples.classes)
+            self._scorers = tuple(
+                replace(scorer, spreads=feature_spreads(scorer, examples.X, examples.c)) for scorer in self._scorers
+            )
             f = self._decision_values(features)
         vars(self).pop("validation_score_", None)
         if validation_set is not None:
@@ -250,21 +265,25 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         vars(self).pop("sigmoids_", None)
         if settings.probability:
             self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, settings.values_of(len(labels)))
-        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         zero_fractions = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
-        settings.warn_about_margins(
+        self.diagnosis_: Diagnosis = settings.diagnose(
             self.runs_,
             self.classes_.tolist(),
             shares.tolist(),
             zero_fractions.tolist(),
             np.unique(self._predict_labels(f)).tolist(),
+            convergence_findings(settings, self.runs_, self.classes_.tolist()),
         )
+        self.diagnosis_.issue_warnings(stacklevel=2)
         return self
 
-    def _select_nu(self, settings: FitSettings, examples: WeightedExamples) -> FitSettings:
-        """Return the settings with a number as nu, and set the attributes about nu."""
+    def _fit_runs(
+        self, settings: FitSettings, examples: WeightedExamples, validation_set: ValidationSet | None
+    ) -> tuple[FitSettings, tuple[Run, ...]]:
+        """Return the settings with a number as nu, and the runs; set the attributes about nu."""
+        previous_runs = self._warm_start_runs(examples.classes)
         for name in ("nus_", "nu_scores_"):  # of an earlier fit
             vars(self).pop(name, None)
         if settings.chooses_nu:
@@ -272,8 +291,23 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             self.nus_: Any = nu_scores.nus
             self.nu_scores_: Any = nu_scores.scores
             settings = replace(settings, nu=nu_scores.best_nu)
+        elif settings.nu == MARGIN and previous_runs[0] is not None:
+            settings = replace(settings, nu=self.nu_)
+        runs: tuple[Run, ...] | None = None
+        if settings.nu == MARGIN:
+            shares = examples.class_shares()
+            unsaved = replace(settings, checkpoint=None)  # a file belongs to one nu
+            selection, runs = choose_nu_by_margin(
+                unsaved,
+                lambda trial: fit_classes(trial, examples, previous_runs, validation_set),
+                lambda trial_runs: trial_runs,
+                lambda _: shares,
+            )
+            settings = replace(settings, nu=selection.nu)
         self.nu_: Any = settings.nu
-        return settings
+        if runs is None or settings.checkpoint is not None:
+            runs = fit_classes(settings, examples, previous_runs, validation_set)
+        return settings, runs
 
     def _fit_on_cluster(self, settings: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
         """Fit the classifier to distributed rows."""
@@ -284,18 +318,30 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             )
         if settings.chooses_nu:
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
+        unsupported_values = {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}
+        if settings.nu == MARGIN:
+            selection, result = choose_nu_by_margin(
+                replace(settings, checkpoint=None),
+                lambda trial: fit_distributed(trial, unsupported_values, X, y, sample_weight),
+                lambda trial_fit: trial_fit.runs,
+                lambda trial_fit: [trial_fit.shares],
+            )
+            settings = replace(settings, nu=selection.nu)
+        else:
+            result = None
+        if result is None or settings.checkpoint is not None:
+            result = fit_distributed(settings, unsupported_values, X, y, sample_weight)
         self.nu_ = settings.nu
-        result = fit_distributed(
-            settings, {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}, X, y, sample_weight
-        )
         for name in FITTED_IN_MEMORY:  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_: int = result.features
         if result.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = result.names
         self._set_fitted_attributes(result.runs, result.classes)
-        warn_about_convergence(settings, self.runs_, self.classes_.tolist())
-        settings.warn_about_margins(self.runs_, self.classes_.tolist(), result.shares)
+        classes: list[Any] = self.classes_.tolist()
+        findings = convergence_findings(settings, self.runs_, classes)
+        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings)
+        self.diagnosis_.issue_warnings(stacklevel=3)
         return self
 
     def _split(
@@ -342,13 +388,14 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         OptionError
             There are more than two classes and no label, or the label is none of the classes.
         """
+        require_numeric_columns(X)
         features: Any
         labels: Any
         options: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **options)
         settings = self._validated_settings(per_example)
-        # The oracle is the same for all shares; c is scaled only for a share of less than one example.
-        settings = replace(settings, nu=getattr(self, "nu_", 1.0)) if settings.chooses_nu else settings
+        # The oracle is the same for all shares, unless a share is less than one example: c is then scaled.
+        settings = replace(settings, nu=getattr(self, "nu_", FIRST_NU)) if settings.needs_number else settings
         examples, _ = self._split(settings, checked_features(features), labels, sample_weight)
         return settings.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
 

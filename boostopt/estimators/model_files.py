@@ -213,6 +213,7 @@ def _binary_model_to_json(scorer: BinaryModel) -> dict[str, Any]:
         "rounds": int(scorer.rounds),
         "reason": scorer.reason,
         "w": scorer.w,
+        "spreads": scorer.spreads,
         "hypotheses": [_hypothesis_to_json(hypothesis) for hypothesis in scorer.hypotheses],
         "certificate": None
         if certificate is None
@@ -432,6 +433,7 @@ class _PartRecord:
     w: Annotated[Array, _parse_array]
     hypotheses: Annotated[list[Hypothesis], _parse_hypotheses]
     certificate: Named | None
+    spreads: Annotated[Array, _parse_array] | None = None  # earlier versions wrote none
 
 
 PART = Keys(
@@ -445,6 +447,7 @@ PART = Keys(
         "w": "w",
         "hypotheses": "hypotheses",
         "certificate": "certificate",
+        "spreads": "spreads",
     },
 )
 """Keys of a binary model."""
@@ -513,6 +516,8 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
         _require(
             _n_features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
         )
+    spreads = None if part.spreads is None else _finite_vector(part.spreads, features)
+    _require(spreads is None or (spreads >= 0.0).all(), "a spread of votes is negative")
     return BinaryModel(
         formulation=part.formulation,
         oracle=part.oracle,
@@ -522,6 +527,7 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
         majority=part.majority,
         rounds=part.rounds,
         certificate=None if part.certificate is None else _certificate_from_json(part.certificate, part.oracle),
+        spreads=spreads,
     )
 
 

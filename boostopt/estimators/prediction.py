@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.data_frames import require_numeric_columns
 from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
@@ -113,9 +114,14 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> Float[Array, " features"]:
-        """The share of each feature in the weights |w|, shape (features,); with more than two classes, the mean.
+        """The share of each feature in the spread of the votes, shape (features,); with more classes, the mean.
 
-        The base must be stumps, features, or a classifier with feature_importances_ or coef_, which give its shares.
+        The spread of a feature is the standard deviation, over the training examples with their weights, of the sum of
+        the votes that use this feature alone. So constants do not count, opposite hypotheses cancel, and a hypothesis
+        that has the same value on nearly all examples counts little. For rows on a cluster and for model files of
+        earlier versions, the shares are those of the weights |w| after opposite hypotheses have cancelled. The base
+        must be stumps, features, or a classifier with feature_importances_ or coef_, which divide the spread of its
+        votes.
         """
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]
@@ -124,7 +130,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def in_words(self, max_hypotheses: int | None = 10) -> list[str]:
         """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
 
-        A hypothesis votes for the second of two classes if its words are true, and for the first otherwise. With more
+        The weights are those in f: a hypothesis and its negation share one weight, and so do all constants. A
+        hypothesis votes for the second of two classes if its words are true, and for the first otherwise. With more
         than two classes, each line begins with the label of a class: the hypothesis votes for or against this class.
 
         Parameters
@@ -151,6 +158,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def _validate_features(self, X: Any) -> Any:
         """Return checked features."""
         check_is_fitted(self)
+        require_numeric_columns(X)
         return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
 
     def _decision_values(self, features: Any) -> Float[Array, " n *classes"]:

@@ -49,6 +49,10 @@ class Hypothesis(ABC):
         """Return the hypothesis in words; if it uses few features, they get their names, e.g. "age > 40.5"."""
         return str(self)
 
+    def signed_form(self) -> tuple[Hypothesis, int]:
+        """Return a hypothesis g and a sign s, 1 or -1, with h = s g. If -h is known too, it has the same g."""
+        return self, 1
+
     @abstractmethod
     def __hash__(self) -> int: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from typing import Any, ClassVar
 
@@ -70,6 +70,9 @@ class Feature(FeatureHypothesis):
 
     def in_words(self, names: Sequence[str]) -> str:
         return self._words(str(names[self.feature]))
+
+    def signed_form(self) -> tuple[Feature, int]:
+        return replace(self, sign=1), self.sign
 
     def _words(self, feature: str) -> str:
         scaled = f" / {self.scale:.6g}" if self.scale != 1.0 else ""

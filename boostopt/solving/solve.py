@@ -25,6 +25,7 @@ from boostopt.backends.incumbent import Incumbent
 from boostopt.backends.isolation.guarded_backend import GuardedBackend
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
+from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
 from boostopt.solving.automatic_backend_order import automatic_backends
 from boostopt.solving.merged_examples import (
@@ -331,6 +332,17 @@ def _equal_gaps(first: Certificate, second: Certificate) -> bool:
     return bool(first.gap == second.gap and abs(first.lower - second.lower) <= EQUAL_BOUND_TOLERANCE * scale)
 
 
+def _formulation_advice(backend: Backend, program: Program) -> str:
+    """Return the formulation of the soft margin alone, if a backend supports it at the nu of a program; else ""."""
+    nu = getattr(program.parameters, "nu", None)
+    formulation = get_formulation(soft_margin_formulation_name())
+    if nu is None or formulation.name == program.formulation.name:
+        return ""
+    if not backend.takes(formulation.bind(program.margins, c=program.examples.c, nu=nu)):
+        return ""
+    return f' Or keep {backend.name} with the formulation "{formulation.name}", the soft margin without another term.'
+
+
 def _require_support(backend: Backend, program: Program, profile: Profile | None = None) -> Backend:
     """Return the backend; SolverNotFound if it does not support the program or the profile."""
     guarded = GuardedBackend(backend)
@@ -339,7 +351,7 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
         alternatives = ", ".join(candidate.name for candidate in automatic_backends(program))
         raise SolverNotFound(
             f"expected a backend that supports {program.formulation.name}; {support.reason}. "
-            f"Use one of {alternatives or 'none installed'}."
+            f"Use one of {alternatives or 'none installed'}.{_formulation_advice(guarded, program)}"
         )
     if profile is not None and not (profile_support := guarded.supports_profile(profile)):
         raise SolverNotFound(

@@ -1,4 +1,4 @@
-"""Results as data frames: a row for each solve, run or round."""
+"""Results as data frames: a row for each solve, run or round; and data frames of users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.problems import reference_erlpboost, reference_lpboost
 
-from boostopt import OptionError, benchmark, boost, compare, path
+from boostopt import OptionError, ProblemError, benchmark, boost, compare, path
+from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import GivenMargins
 
 ORACLE = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (30, 12)))
@@ -40,3 +41,22 @@ def test_without_pandas_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(OptionError, match=r"^to_dataframe\b.*\bpandas\b"):
         boost("lpboost", ORACLE, nu=3, max_rounds=2).trace.to_dataframe()
+
+
+def test_a_column_without_numbers_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"mean area": [0.5, 1.5, 2.0, 3.0], "old": [True, False, False, True]})
+    y = [0, 0, 1, 1]
+    model = MarginBoostClassifier(epsilon=0.5).fit(table, y)
+    assert "mean area" in model.in_words()[0] and list(model.predict(table)) == y
+    for column, words in (
+        (["Rome", "Oslo", "Rome", "Oslo"], "'Rome' in the column 'home town'"),
+        ([1, 2.5, None, "Oslo"], "'Oslo' in the column 'home town'"),
+        (pandas.to_datetime(["2020-01-01"] * 4), r"datetime64\S* in the column 'home town'"),
+        (pandas.Categorical(["a", "b", "a", "b"]), "'a' in the column 'home town'"),
+    ):
+        with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode "):
+            MarginBoostClassifier().fit(table.assign(**{"home town": column}), y)
+    with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
+        model.predict(table.assign(old="Rome"))
+    model.fit(table.astype({"old": object}).assign(rank=pandas.Categorical([1, 2, 2, 1])), y)

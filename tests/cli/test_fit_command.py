@@ -219,7 +219,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
         return real(*arguments, **{**options, "progress": pressed, "checkpoint_rounds": 1})
 
     monkeypatch.setattr(boostopt.estimators.training.binary_fit, "boost", stopped)
-    arguments = ("fit", "--data", data, "--out", out, "--epsilon", "0.05", "--checkpoint", checkpoint)
+    arguments = ("fit", "--data", data, "--out", out, "--nu", "0.1", "--epsilon", "0.05", "--checkpoint", checkpoint)
     result = run(*arguments)
     assert (result.exit_code, result.stdout, out.exists()) == (130, "", False)
     assert re.fullmatch(rf"{re.escape(str(checkpoint))} .*\ninterrupted\n", result.stderr)

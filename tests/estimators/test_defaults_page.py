@@ -13,8 +13,10 @@ from benchmarks.defaults import (
     Score,
     candidates,
     choose_candidate,
+    compare_with,
     defaults,
     halves,
+    mean_ranks,
     tables,
     together,
     write_page,
@@ -27,7 +29,7 @@ def test_the_default_is_a_candidate_and_is_the_one_that_is_marked_on_the_page() 
     now = defaults()
     assert now in candidates()
     (marked,) = [line for line in PAGE.split(BEGIN)[1].split(END)[0].splitlines() if line.startswith("| **")]
-    assert marked.startswith(f"| **{now.nu:g}** | **{now.epsilon:g}** | **{now.max_iter}** |")
+    assert marked.startswith(f"| **{now.nu}** | **{now.epsilon:g}** | **{now.max_iter}** |")
 
 
 def test_sets_choose_and_confirm_by_turns() -> None:
@@ -42,6 +44,12 @@ def test_the_fastest_of_the_best_is_chosen_and_never_a_limit_that_ends_fits() ->
     assert choose_candidate(scores_by_name, ["a"]) == fast
     both = together({"a": Score(0.8, 1.0), "b": Score(0.6, 4.0)}, ["a", "b"])
     assert both.accuracy == pytest.approx(0.7) and both.seconds == pytest.approx(2.0)
+
+
+def test_ranks_are_means_over_the_sets_and_equal_accuracies_share_a_rank() -> None:
+    assert mean_ranks([[0.9, 0.5], [0.8, 0.5], [0.7, 0.6]]) == [1.75, 2.25, 2.0]
+    text = compare_with({"a": Score(0.9, 4.0), "b": Score(0.5, 1.0)}, {"a": Score(0.8, 1.0), "b": Score(0.5, 1.0)})
+    assert text == "better on 1 sets, worse on 0, 2.00 times the seconds"
 
 
 def test_tables_go_between_the_marks_and_leave_the_rest(tmp_path: Path) -> None:

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 from support.command_lines import run as invoke
 
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.margin_warnings import MarginSummary
+from boostopt.estimators.training.margin_summary import MarginSummary
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 3)).round(2)
@@ -32,11 +34,56 @@ EXCLUSIVE = np.tile([0, 1, 1, 0], 5)
 
 
 def warnings_of(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[str]:
-    """Return the warnings of a fit."""
+    """Return the details of the warnings of a fit."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MarginBoostClassifier(**{"epsilon": 0.05, **parameters}).fit(X, y, sample_weight=sample_weight)
-    return [str(message.message) for message in caught if message.category is MarginWarning]
+    messages = [message.message for message in caught]
+    return [message.details for message in messages if isinstance(message, MarginWarning)]
+
+
+def test_a_warning_is_one_line_with_the_same_words_for_the_same_reason() -> None:
+    short = dict[str, set[str]]()
+    for seed, nu, epsilon in ((0, 0.05, 0.3), (1, 0.1, 0.2), (2, 0.1, 0.3)):
+        noise = np.random.default_rng(seed).permutation(CLEAR)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = MarginBoostClassifier(nu=nu, epsilon=epsilon).fit(X, noise)
+        (message,) = [entry.message for entry in caught if isinstance(entry.message, MarginWarning)]
+        assert message.details == str(model.diagnosis_).replace("\n", " ")
+        assert f"nu = {nu:g} " in message.details
+        (summary,) = model.diagnosis_.summaries
+        assert summary.nu == nu and summary.soft_margin_bounds is not None and summary.is_unproved
+        short.setdefault(str(message), set()).add(message.details)
+    (text,) = short
+    assert len(short[text]) == 3 and len(text) < 100 and "diagnosis_" in text and not re.search(r"[1-9]", text)
+
+
+@pytest.mark.thorough
+def test_a_search_of_many_fits_shows_a_warning_once() -> None:
+    noise = np.random.default_rng(0).permutation(CLEAR)
+    search = GridSearchCV(MarginBoostClassifier(), {"nu": [0.05, 0.1], "epsilon": [0.4, 0.3]}, cv=2, refit=False)
+    counts = dict[str, int]()
+    for action in ("default", "always"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)  # type: ignore[arg-type]
+            search.fit(X, noise)
+        counts[action] = len([entry for entry in caught if entry.category is MarginWarning])
+    assert counts["default"] == 1 < counts["always"]
+
+
+def test_a_limit_is_named_without_numbers_and_the_diagnosis_has_them() -> None:
+    noise = np.random.default_rng(0).permutation(CLEAR)
+    with pytest.warns(ConvergenceWarning, match=r"^The limit max_iter .*\. See diagnosis_\.$"):
+        model = MarginBoostClassifier(nu=0.1, epsilon=0.001, max_iter=2).fit(X, noise)
+    assert "max_iter = 2 rounds" in str(model.diagnosis_) and "max_iter = 2 rounds" in model.diagnosis_._repr_html_()
+
+
+def test_a_good_fit_has_a_diagnosis_without_findings() -> None:
+    model = MarginBoostClassifier(epsilon=0.05).fit(X, CLEAR)
+    assert not model.diagnosis_.findings and str(model.diagnosis_) == "Nothing to report."
+    html = model.diagnosis_._repr_html_()
+    assert "Nothing to report." in html and "yes" in html and "<table>" in html
 
 
 @pytest.mark.thorough
@@ -57,7 +104,7 @@ def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> No
 
 def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     noise = RNG.permutation(CLEAR)
-    (words,) = warnings_of(X, noise, epsilon=0.3)
+    (words,) = warnings_of(X, noise, nu=0.1, epsilon=0.3)
     assert re.match(r"at nu = 0\.1 .*\bnot proved\b.* 0,", words) and "lower epsilon = 0.3" in words
     assert f"nu, to {2 * min((noise == 'yes').mean(), (noise == 'no').mean()):g} " in words
     assert warnings_of(X, noise, nu=0.5) == []
@@ -77,12 +124,12 @@ def test_random_labels_that_are_fitted_are_named() -> None:
     """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""
     rng = np.random.default_rng(1)
     features, labels = rng.normal(size=(1200, 10)), np.where(rng.random(1200) < 0.25, "yes", "no")
-    (words,) = warnings_of(features, labels, epsilon=0.01)
+    (words,) = warnings_of(features, labels, nu=0.1, epsilon=0.01)
     assert "soft margin" in words and re.search(r" 0, .* 0\.01: .*\[0\.00", words)
 
 
 def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
-    (words,) = warnings_of(X, RNG.permutation(CLEAR), epsilon=0.001, max_iter=2)
+    (words,) = warnings_of(X, RNG.permutation(CLEAR), nu=0.1, epsilon=0.001, max_iter=2)
     assert "max_iter" in words and "epsilon" not in words
 
 

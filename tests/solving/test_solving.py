@@ -357,3 +357,14 @@ def test_a_start_may_have_fewer_hypotheses_than_the_program_but_not_more() -> No
     assert many.solve("highs", start=few.solve("highs")).certificate.scaled_gap <= 1e-8
     with pytest.raises(OptionError, match=r"^start\b.*\b2 hypotheses\b.*\(4,\)"):
         few.solve("highs", start=many.solve("highs"))
+
+
+def test_a_backend_without_the_cones_of_an_entropy_is_offered_the_soft_margin_alone() -> None:
+    program = reference_erlpboost()
+    with pytest.raises(SolverNotFound, match=r'\bexponential cones\b.* Or keep highs with the formulation "lpboost",'):
+        program.solve("highs")
+    formulation = get_formulation("lpboost")
+    assert formulation.bind(program.margins, nu=program.parameters.nu).solve("highs").certificate.gap < 1e-6
+    with pytest.raises(SolverNotFound, match=r"\bhighs\b|\bHiGHS\b") as refused:
+        get_formulation("norm_ball").example_program().solve("highs")
+    assert "Or keep" not in str(refused.value)

@@ -81,7 +81,7 @@ class ClassifierOptions:
     formulation: Annotated[
         str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
     ] = None
-    nu: NuOfFit = "0.1"
+    nu: NuOfFit = "margin"
     epsilon: Accuracy = None
     eta: Eta = None
     set: Set = None

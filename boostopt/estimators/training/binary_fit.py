@@ -31,18 +31,16 @@ from boostopt.boosting.boost_options import BoostOptions, BoostRequest
 from boostopt.boosting.boosting_problem import Problem, round_parameters
 from boostopt.boosting.histogram_newton.method_selection import histogram_inputs, is_default
 from boostopt.boosting.name_resolution import booster_hint
+from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.estimators.training.constant_hypotheses import ClassWithConstants, OracleWithConstants
+from boostopt.estimators.training.diagnosis import Diagnosis, Finding
 from boostopt.estimators.training.hypothesis_classes import make_distributed_class, make_oracle, validate_serializable
-from boostopt.estimators.training.margin_warnings import (
-    SMALL_SOFT_MARGIN,
-    MarginSummary,
-    Recommendations,
-    warn_about_margins,
-)
+from boostopt.estimators.training.margin_summary import MarginSummary
+from boostopt.estimators.training.margin_warnings import SMALL_SOFT_MARGIN, Recommendations, margin_findings
 from boostopt.estimators.training.training_data import Values, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
@@ -55,6 +53,9 @@ from boostopt.programs.parameters import check_per_example_array, scaling_advice
 
 AUTO = "auto"
 """The value of `nu` that chooses nu by cross-validation."""
+
+MARGIN = "margin"
+"""The value of `nu` that chooses nu by the proved soft margin."""
 
 SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
 """The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
@@ -160,6 +161,22 @@ class FitSettings:
     def chooses_nu(self) -> bool:
         """Whether the fit chooses nu by cross-validation."""
         return self.nu == AUTO
+
+    @property
+    def needs_number(self) -> bool:
+        """Whether nu is not yet a number."""
+        return isinstance(self.nu, str)
+
+    def is_proved(self, run: Run) -> bool:
+        """Return whether a run proves a value above that of f = 0, or has no value that could be proved."""
+        problem = run.problem
+        objective = None if problem.is_additive else problem.objective
+        return objective is None or run.class_certificate.lower > objective.min_regularizer + self._margin_tolerance
+
+    @property
+    def _margin_tolerance(self) -> float:
+        """The difference from the soft margin of f = 0 up to which a soft margin counts as equal to it."""
+        return max(min(self.epsilon, SMALL_SOFT_MARGIN), ZERO_TOL)
 
     def _validate_required_parameters(self) -> None:
         """Raise ProblemError for a required parameter that neither `parameters` nor the classifier sets."""
@@ -314,15 +331,16 @@ class FitSettings:
                 "time_limit=None. Pass one of them."
             )
 
-    def warn_about_margins(
+    def diagnose(
         self,
         runs: Sequence[Run],
         classes: Sequence[Any],
         shares: Sequence[float],
         zero_fractions: Sequence[float] | None = None,
         predicted_labels: Sequence[Any] = (),
-    ) -> None:
-        """Warn if a soft margin is not proved to exceed the baseline, or if a nu lets the model give up a class.
+        findings: Sequence[Finding] = (),
+    ) -> Diagnosis:
+        """Return the diagnosis of a fit: findings about soft margins and nu, after other findings.
 
         Parameters
         ----------
@@ -334,6 +352,8 @@ class FitSettings:
             The share of the examples with f(x) = 0 in each run; None if it is unknown.
         predicted_labels
             The different labels that are predicted for the examples; () if they are unknown.
+        findings
+            The other findings.
         """
         is_multiclass = len(runs) > 1
         indices = range(len(classes)) if is_multiclass else [1]
@@ -363,7 +383,8 @@ class FitSettings:
             balance_classes='give both classes the same weight with class_weight="balanced"',
         )
         constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
-        warn_about_margins(summaries, runs[0].oracle, constant_prediction, recommendations, stacklevel=3)
+        margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations)
+        return Diagnosis((*findings, *margins), tuple(summaries))
 
     def _interval_advice(self, runs: Sequence[Run]) -> str:
         """Return advice that narrows the interval: first to raise a limit that stopped a run, else to lower epsilon."""
@@ -407,7 +428,7 @@ class FitSettings:
             soft_margin_bounds=bounds,
             baseline=0.0 if objective is None else objective.min_regularizer,
             zero_fraction=zero_fraction,
-            tolerance=min(self.epsilon, SMALL_SOFT_MARGIN),
+            tolerance=self._margin_tolerance,
             measure=problem.measure,
         )
 
@@ -480,11 +501,12 @@ def check_boolean(name: str, value: object) -> bool:
 
 
 def _check_nu(name: str, value: object) -> float | str:
-    """Return a share of the weights as a float, a number of examples as an int, or "auto"."""
+    """Return a share of the weights as a float, a number of examples as an int, "margin" or "auto"."""
     expected = (
-        f'a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "{AUTO}"'
+        "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
+        f'"{MARGIN}", or "{AUTO}"'
     )
-    if isinstance(value, str) and value == AUTO:
+    if isinstance(value, str) and value in (MARGIN, AUTO):
         return value
     return _check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
 

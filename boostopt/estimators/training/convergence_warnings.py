@@ -1,9 +1,8 @@
-"""Warnings about fits that ended before a stopping rule proved the requested accuracy."""
+"""Findings about fits that ended before a stopping rule proved the requested accuracy."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import compress
 from typing import Any
@@ -14,24 +13,29 @@ from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.estimators.training.binary_fit import LIMIT_WARNINGS, FitSettings
+from boostopt.estimators.training.diagnosis import Finding
 from boostopt.estimators.training.margin_warnings import one_vs_rest_text
+
+LIMIT_REASON = "The limit {} was reached before a stopping rule held"
+GAP_REASON = "Boosting ended before the gap fell below epsilon"
+"""The findings in short; the first with the name of the limit."""
 
 ROUNDING_TOL = 1e-9
 """Rounding allowance: by how much a certified gap may exceed the gap that a stopping rule computed."""
 
 
-def warn_about_convergence(settings: FitSettings, runs: Sequence[Run], classes: Sequence[Any]) -> None:
-    """Issue a ConvergenceWarning for runs that ended before a stopping rule held, although the rule could have held."""
+def convergence_findings(settings: FitSettings, runs: Sequence[Run], classes: Sequence[Any]) -> list[Finding]:
+    """Return the findings about runs that ended before a stopping rule held, although the rule could have held."""
+    findings = list[Finding]()
     for limit, option, limit_text in LIMIT_WARNINGS:
         is_stopped = [run.stop_reason is limit and not run.problem.needs_limit for run in runs]
         if any(is_stopped):
             affected, result = _summary(is_stopped, runs, classes)
-            warnings.warn(
+            details = (
                 f"{limit_text.format(getattr(settings, option))}{affected} before a stopping rule held: {result}. "
-                f"Raise {option}, or epsilon = {settings.epsilon:g}.",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"Raise {option}, or epsilon = {settings.epsilon:g}."
             )
+            findings.append(Finding(ConvergenceWarning, LIMIT_REASON.format(option), details))
     is_wide = [run.stop_reason not in LIMITS and _is_wide(run, settings.epsilon) for run in runs]
     if any(is_wide):
         affected, result = _summary(is_wide, runs, classes)
@@ -39,11 +43,9 @@ def warn_about_convergence(settings: FitSettings, runs: Sequence[Run], classes: 
         converged = all(run.stop_reason is StopReason.CONVERGED for run in wide_runs)
         reason = "no further hypothesis helped" if converged else f"boosting ended ({wide_runs[0].reason})"
         advice = "Raise epsilon." if settings.eta is None else "Raise epsilon, or leave out eta."
-        warnings.warn(
-            f"{reason}{affected} before the gap fell below epsilon = {settings.epsilon:g}: {result}. {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        details = f"{reason}{affected} before the gap fell below epsilon = {settings.epsilon:g}: {result}. {advice}"
+        findings.append(Finding(ConvergenceWarning, GAP_REASON, details))
+    return findings
 
 
 def _is_wide(run: Run, epsilon: float) -> bool:

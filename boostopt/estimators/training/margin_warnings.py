@@ -24,90 +24,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.formatting import format_interval
-from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import MarginWarning
+from boostopt.estimators.training.diagnosis import Finding
+from boostopt.estimators.training.margin_summary import MarginSummary
 
 SMALL_SOFT_MARGIN = 0.01
 """Largest soft margin that still causes a warning: stumps reach it on random labels."""
 
-MOSTLY_ZERO_FRACTION = 0.5
-"""Share of examples with f(x) = 0 from which on a warning is issued."""
-
-NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS = 2.0, 1.0
-"""Largest nu without a warning, as a multiple of the weight fraction of the smaller class."""
+UNPROVED_REASON = "No soft margin above that of f(x) = 0 is proved"
+ZERO_REASON = "f(x) = 0 on most of the training examples"
+CONSTANT_REASON = "All training examples are predicted as one class"
+NU_REASON = "nu is so large that the model may give up a class"
+"""The findings in short."""
 
 MAX_NAMED_CLASSES = 3
 """Number of classes that a warning lists by name."""
-
-
-@dataclass(frozen=True)
-class MarginSummary:
-    """The results of one binary problem that the warnings depend on.
-
-    Attributes
-    ----------
-    label
-        The positive class of a one-vs-rest problem; "" for two classes.
-    majority_name
-        The larger class, in words.
-    minority_fraction
-        The weight fraction of the smaller class, in (0, 1/2].
-    nu
-        The share of the weights over whose smallest margins the soft margin is the mean; None if there is no nu.
-    soft_margin_bounds
-        The soft margin of the classifier, and the upper bound over the class of hypotheses; None if the program does
-        not maximize a soft margin.
-    baseline
-        The soft margin of f = 0.
-    zero_fraction
-        The share of the examples with f(x) = 0; nan if it is unknown.
-    tolerance
-        The difference from the baseline up to which a soft margin counts as equal to it.
-    measure
-        The name of the bounded value: "soft margin", or another one.
-    """
-
-    label: str
-    majority_name: str
-    minority_fraction: float
-    nu: float | None
-    soft_margin_bounds: tuple[float, float] | None
-    baseline: float = 0.0
-    zero_fraction: float = math.nan
-    tolerance: float = 0.0
-    measure: str = SOFT_MARGIN
-
-    @property
-    def is_unproved(self) -> bool:
-        """Whether the soft margin is not proved to exceed the baseline by more than the tolerance."""
-        bounds = self.soft_margin_bounds
-        return bounds is not None and bounds[0] <= self.baseline + max(self.tolerance, ZERO_TOL)
-
-    @property
-    def is_mostly_zero(self) -> bool:
-        """Whether f(x) = 0 on most examples."""
-        return self.zero_fraction >= MOSTLY_ZERO_FRACTION
-
-    @property
-    def constant_prediction_margin(self) -> float:
-        """The soft margin of the constant prediction of the larger class."""
-        if self.nu is None or self.nu < self.minority_fraction:
-            return -1.0
-        return 1.0 - 2.0 * self.minority_fraction / self.nu
-
-    @property
-    def nu_limit(self) -> float:
-        """The largest nu for which the smaller class cannot be sacrificed."""
-        return (NU_LIMIT_MULTICLASS if self.label else NU_LIMIT_BINARY) * self.minority_fraction
-
-    @property
-    def may_sacrifice_minority(self) -> bool:
-        """Whether nu exceeds its limit, and the soft margin does not exclude that the smaller class is sacrificed."""
-        if self.nu is None or self.nu <= self.nu_limit * (1.0 + ZERO_TOL):
-            return False
-        bounds = self.soft_margin_bounds
-        return bounds is None or bounds[0] <= 1.0 - self.minority_fraction / self.nu
 
 
 @dataclass(frozen=True)
@@ -141,14 +73,13 @@ class Recommendations:
         return f"raise nu, to {self.format_nu_limit(limit)} at most"
 
 
-def warn_about_margins(
+def margin_findings(
     summaries: Sequence[MarginSummary],
     hypothesis_class: str,
     constant_prediction: str,
     recommendations: Recommendations,
-    stacklevel: int,
-) -> None:
-    """Issue one MarginWarning if a soft margin is not proved to exceed the baseline, or if a nu is too large.
+) -> list[Finding]:
+    """Return the findings about soft margins that are not proved to exceed the baseline, and about too large a nu.
 
     Parameters
     ----------
@@ -160,29 +91,33 @@ def warn_about_margins(
         The class that is predicted for all examples; "" if there are several or they are unknown.
     recommendations
         The texts of the caller.
-    stacklevel
-        The stack level of the warning, counted from the caller.
     """
-    margin_messages = _unproved_messages(summaries, hypothesis_class, recommendations)
+    unproved = _unproved_messages(summaries, hypothesis_class, recommendations)
     nu_messages = _nu_messages(summaries, recommendations)
-    messages = [*margin_messages, *_prediction_messages(summaries, constant_prediction), *nu_messages]
-    if messages and not (margin_messages or nu_messages):
-        messages.append(f"{_alternatives([recommendations.better_hypotheses])}.")
-    if messages:
-        warnings.warn(" ".join(messages), MarginWarning, stacklevel=stacklevel + 1)
+    predictions = _prediction_messages(summaries, constant_prediction)
+    if predictions and not (unproved or nu_messages):
+        reason, details = predictions[-1]
+        predictions[-1] = (reason, f"{details} {_alternatives([recommendations.better_hypotheses])}.")
+    return [
+        *(Finding(MarginWarning, UNPROVED_REASON, details) for details in unproved),
+        *(Finding(MarginWarning, reason, details) for reason, details in predictions),
+        *(Finding(MarginWarning, NU_REASON, details) for details in nu_messages),
+    ]
 
 
 def warn_about_member_weights(
     summaries: Sequence[MarginSummary], total_weight: float, constant_prediction: str, stacklevel: int
 ) -> None:
-    """Issue the same warning for reweighted ensembles, whose nu is a count of examples.
+    """Issue one MarginWarning for reweighted ensembles, whose nu is a count of examples, with all details.
 
     Parameters
     ----------
-    summaries, constant_prediction, stacklevel
-        As in `warn_about_margins`.
+    summaries, constant_prediction
+        As in `margin_findings`.
     total_weight
         The sum of the weights of the examples.
+    stacklevel
+        The stack level of the warning, counted from the caller.
     """
     recommendations = Recommendations(
         format_nu=lambda nu: f"nu = {nu * total_weight:g}",
@@ -191,7 +126,10 @@ def warn_about_member_weights(
         better_hypotheses="use another ensemble with better members",
         balance_classes="give both classes the same weight with sample_weight",
     )
-    warn_about_margins(summaries, "all members", constant_prediction, recommendations, stacklevel + 1)
+    findings = margin_findings(summaries, "all members", constant_prediction, recommendations)
+    if findings:
+        text = " ".join(finding.details for finding in findings)
+        warnings.warn(text, MarginWarning, stacklevel=stacklevel + 1)
 
 
 def _unproved_messages(
@@ -220,17 +158,18 @@ def _unproved_messages(
     ]
 
 
-def _prediction_messages(summaries: Sequence[MarginSummary], constant_prediction: str) -> list[str]:
-    """Return messages about f(x) = 0 on most examples and about a constant prediction."""
-    messages, mostly_zero = list[str](), [summary for summary in summaries if summary.is_mostly_zero]
+def _prediction_messages(summaries: Sequence[MarginSummary], constant_prediction: str) -> list[tuple[str, str]]:
+    """Return reasons and messages about f(x) = 0 on most examples and about a constant prediction."""
+    messages, mostly_zero = list[tuple[str, str]](), [summary for summary in summaries if summary.is_mostly_zero]
     if mostly_zero:
         share = max(summary.zero_fraction for summary in mostly_zero)
-        messages.append(
+        text = (
             f"f(x) = 0 on {share:.0%} of the training examples{_affected_classes(summaries, mostly_zero)}: hypotheses "
             "and their negations cancel, or every weight costs more than it gains."
         )
+        messages.append((ZERO_REASON, text))
     if constant_prediction:
-        messages.append(f"Every training example is predicted as {constant_prediction}.")
+        messages.append((CONSTANT_REASON, f"Every training example is predicted as {constant_prediction}."))
     return messages
 
 

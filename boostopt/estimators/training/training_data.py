@@ -57,6 +57,8 @@ class WeightedExamples:
         not change it.
     values
         Per-example parameters, each of shape (N,).
+    class_factors
+        The class weights that c contains, shape (classes,); None if there are none.
     """
 
     X: Any
@@ -65,6 +67,13 @@ class WeightedExamples:
     classes: npt.NDArray[Any]
     copies: Int[Array, " N"]
     values: Values = field(default_factory=no_values)
+    class_factors: Array | None = None
+
+    def class_shares(self) -> list[list[float]]:
+        """Return the weight fractions of the classes, and if there are class weights also those without them."""
+        totals = np.bincount(self.codes, self.c)
+        sums = [totals] if self.class_factors is None else [totals, totals / self.class_factors]
+        return [(class_sums / class_sums.sum()).tolist() for class_sums in sums]
 
     def take(self, rows: Int[Array, " n"]) -> WeightedExamples:
         """Return the examples of some rows, with their multiplicities and parameters."""
@@ -113,7 +122,8 @@ class WeightedExamples:
             The products differ so much that computations with them would overflow or vanish.
         """
         factors = class_weight_factors(class_weight, self.classes, self.codes, self.c)
-        return replace(self, c=_multiply_weights(self.c, factors[self.codes]))
+        class_factors = None if class_weight is None else factors
+        return replace(self, c=_multiply_weights(self.c, factors[self.codes]), class_factors=class_factors)
 
 
 def merge_examples(

@@ -61,6 +61,10 @@ class Stump(FeatureHypothesis):
     def in_words(self, names: Sequence[str]) -> str:
         return self._describe(str(names[self.feature]))
 
+    def signed_form(self) -> tuple[Stump, int]:
+        feature = 0 if self.threshold == -math.inf else self.feature  # a constant uses no feature
+        return Stump(feature, self.threshold, 1, self.features), self.sign
+
     def _describe(self, feature: str) -> str:
         if self.threshold == -math.inf:
             return f"always {self.sign:+d}"

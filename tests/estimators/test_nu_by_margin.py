@@ -1,0 +1,118 @@
+"""The default nu is the smallest share at which something is proved, and never worse than a constant prediction."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import MarginWarning, verify
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.nu_by_margin import CONSTANT_FACTOR, FIRST_NU, LIMIT_FRACTIONS, nu_candidates
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 3, size=(200, 3)).astype(float)
+CLEAR = X[:, 0] + X[:, 1] > 2
+NOISY = CLEAR ^ (RNG.random(200) < 0.2)
+RANDOM = RNG.permutation(np.arange(200) < 60)
+
+
+def fitted(y: Any, rows: Any = X, **parameters: Any) -> MarginBoostClassifier:
+    """Return a classifier whose fit may warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        return MarginBoostClassifier(**parameters).fit(rows, y)
+
+
+def test_candidates_end_at_the_largest_share_that_gives_no_class_up() -> None:
+    shares = nu_candidates([0.7, 0.3])
+    assert shares == sorted(shares) and shares[0] == FIRST_NU
+    assert shares[1:] == pytest.approx([0.6 * fraction for fraction in (*LIMIT_FRACTIONS, CONSTANT_FACTOR)])
+    assert max(nu_candidates([0.5, 0.5])) == 1.0
+    several = nu_candidates([0.5, 0.3, 0.2])
+    assert several[0] == FIRST_NU and several[-1] == pytest.approx(0.2)
+    rare = nu_candidates([0.999, 0.001])
+    assert rare[0] == pytest.approx(0.002) and rare[-1] == pytest.approx(0.0025)
+    assert 0 < nu_candidates([1.0, 1e-50])[0] <= 2e-50
+    # With class weights the larger of both limits counts.
+    assert nu_candidates([1.0, 1e-7], [0.5, 0.5]) == nu_candidates([0.5, 0.5])
+    assert nu_candidates([0.5, 0.5], [0.9, 0.1]) == nu_candidates([0.5, 0.5])
+
+
+def test_a_class_of_little_class_weight_may_be_given_up() -> None:
+    assert not fitted(NOISY, class_weight={False: 1000.0, True: 1e-4}).predict(X).any()
+    balanced = fitted(NOISY, class_weight="balanced")
+    assert balanced.certificate_.lower > 0.01 and 0 < balanced.predict(X).mean() < 1
+
+
+def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:
+    clear = fitted(CLEAR)
+    assert clear.nu_ == FIRST_NU and not clear.diagnosis_.findings
+    noisy = fitted(NOISY)
+    assert noisy.certificate_.lower > 0.01 and noisy.nu_ > FIRST_NU
+    shares = nu_candidates([1 - NOISY.mean(), NOISY.mean()])
+    previous_nu = shares[shares.index(noisy.nu_) - 1]
+    assert fitted(NOISY, nu=previous_nu).certificate_.lower <= 0.01
+    refit = fitted(NOISY, nu=noisy.nu_)
+    assert (refit.decision_function(X) == noisy.decision_function(X)).all()
+
+
+def test_where_nothing_is_proved_the_majority_is_predicted() -> None:
+    rows = np.zeros((200, 1))  # no stump tells the examples apart
+    with pytest.warns(MarginWarning, match=r"^All training examples are predicted as one class\. See diagnosis_\.$"):
+        model = MarginBoostClassifier().fit(rows, RANDOM)
+    assert model.nu_ == pytest.approx(0.6 * CONSTANT_FACTOR) and not model.predict(rows).any()
+    assert model.certificate_.lower == pytest.approx(1 - 1 / CONSTANT_FACTOR, abs=0.01)
+    shuffled = fitted(RANDOM)
+    assert shuffled.score(X, RANDOM) >= 0.7 - 1e-12
+
+
+def test_several_classes_share_a_nu() -> None:
+    model = fitted(X[:, 0].astype(int))
+    assert all(certificate.lower > 0.01 for certificate in model.certificate_) and model.nu_ <= 0.35
+
+
+@pytest.mark.thorough
+def test_copies_and_weights_choose_the_same_nu() -> None:
+    weights = np.arange(200) % 3
+    weighted = MarginBoostClassifier()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        weighted.fit(X, NOISY, sample_weight=weights)
+    copied = fitted(np.repeat(NOISY, weights), np.repeat(X, weights, axis=0))
+    assert weighted.nu_ == copied.nu_
+    assert (weighted.decision_function(X) == copied.decision_function(X)).all()
+
+
+@pytest.mark.thorough
+def test_a_checkpoint_and_a_warm_start_keep_the_chosen_nu(tmp_path: Path) -> None:
+    plain = fitted(NOISY)
+    model = fitted(NOISY, checkpoint=str(tmp_path / "run.npz"))
+    assert model.nu_ == plain.nu_ and (tmp_path / "run.npz").exists()
+    again = fitted(NOISY, warm_start=True, epsilon=0.2)
+    first_nu = again.nu_
+    again.set_params(epsilon=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        again.fit(X, NOISY)
+    assert again.nu_ == first_nu
+
+
+def test_a_formulation_without_nu_and_a_booster_are_fitted_once() -> None:
+    for parameters in ({"formulation": "log_loss"}, {"formulation": "adaboost", "max_iter": 5}):
+        assert fitted(CLEAR, epsilon=0.1, **parameters).nu_ == FIRST_NU
+    with pytest.raises(ValueError, match='"margin", or "auto"'):
+        MarginBoostClassifier(nu="most").fit(X, CLEAR)
+
+
+def test_the_class_of_an_unfitted_classifier_is_that_of_a_fit_also_for_weights_with_sum_1(tmp_path: Path) -> None:
+    weights = np.full(200, 1 / 200)
+    model = MarginBoostClassifier(epsilon=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        model.fit(X, NOISY, sample_weight=weights)
+    model.save_certificate(tmp_path / "proof.json", X, NOISY, weights)
+    assert verify(tmp_path / "proof.json", MarginBoostClassifier().class_of(X, NOISY, weights))
