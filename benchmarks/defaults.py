@@ -156,8 +156,8 @@ def sets(splits: int) -> dict[str, list[Split]]:
         X, y = load(return_X_y=True)
         splits_by_set[name] = list(draw_splits(X, y, splits, None, 0.3))
     splits_by_set["noisy"] = list(draw_splits(*noisy(), splits, None, 0.3))
-    for name, (X, y) in load_tables().items():
-        splits_by_set[name] = list(draw_splits(X.to_numpy(), y, splits, None, 0.3))
+    for name, (table, labels) in load_tables().items():
+        splits_by_set[name] = list(draw_splits(table.to_numpy(), labels, splits, None, 0.3))
     return dict(sorted(splits_by_set.items()))
 
 

