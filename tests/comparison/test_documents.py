@@ -64,6 +64,7 @@ def test_a_comparison_is_read_as_it_was(tmp_path: Path) -> None:
 def test_a_comparison_from_python_has_the_script_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     start = datetime.now(UTC).replace(microsecond=0)
     monkeypatch.setattr(sys, "argv", ["own study.py", "3"])
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "own study.py", raising=False)
     from_script = compare(reference_lpboost(), right()).provenance
     assert from_script.command == "python 'own study.py' 3"
     assert start <= datetime.fromisoformat(from_script.date) <= datetime.now(UTC)

@@ -138,15 +138,15 @@ class FormInterval:
         gap = self.upper - self.lower
         return gap / max(1.0, abs(self.lower), abs(self.upper)) if math.isfinite(gap) else math.inf
 
-    def intersect(self, other: FormInterval) -> None:
+    def intersect(self, further_interval: FormInterval) -> None:
         """Use what another proof of the same minimum proves."""
-        self.status = self.status or other.status
-        if other.lower > self.lower:
-            self.lower, self.multipliers = other.lower, other.multipliers
-        if other.upper <= self.upper:
-            self.upper, self.x = other.upper, other.x
-        self.exact_reason = other.exact_reason
-        self.exact = other.exact or self.exact
+        self.status = self.status or further_interval.status
+        if further_interval.lower > self.lower:
+            self.lower, self.multipliers = further_interval.lower, further_interval.multipliers
+        if further_interval.upper <= self.upper:
+            self.upper, self.x = further_interval.upper, further_interval.x
+        self.exact_reason = further_interval.exact_reason
+        self.exact = further_interval.exact or self.exact
 
     def use_point(self, result: ProvedPoint | PointFailure) -> bool:
         """Use a point if it is better; return whether it is proved."""
