@@ -21,8 +21,8 @@ from boostopt import boost, get_formulation
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
+from boostopt.oracles.feature_validation import evaluate
 from boostopt.oracles.matrix_oracle import MatrixColumn
-from boostopt.oracles.prediction_features import evaluate
 from boostopt.rows.margin_matrix import MarginMatrix
 
 Values = tuple[float, ...]

@@ -28,7 +28,7 @@ from distributed import Client, LocalCluster, Worker, wait
 
 from boostopt.rows.binned_rows import sum_of
 from boostopt.rows.dask_rows import DaskRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock, Split
 

@@ -133,7 +133,7 @@ PAGES = (
         "The oracles that find hypotheses, and the interface of your own oracle.",
         also=(
             "oracles.base.HypothesisClass",
-            "oracles.prediction_features.FeatureMatrix",
+            "oracles.feature_validation.FeatureMatrix",
             "oracles.kernels.kernel.Kernel",
         ),
     ),

@@ -40,7 +40,7 @@ from benchmarks.evidence.pages import picture, span, table
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting import Run
 from boostopt.boosting.run.combined_hypothesis import predicted_classes
-from boostopt.oracles.prediction_features import evaluate
+from boostopt.oracles.feature_validation import evaluate
 
 NAMES = (*OWN, "a9a", "german", "diabetes")
 """The order of the panels."""

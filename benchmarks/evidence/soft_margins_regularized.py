@@ -38,7 +38,7 @@ from boostopt import get_formulation
 from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.boosters.adaboost_reg import RegularizedFunctional
 from boostopt.estimators import RBFNetworkClassifier
-from boostopt.oracles.prediction_features import evaluate
+from boostopt.oracles.feature_validation import evaluate
 from boostopt.pictures import margin_distributions
 
 # Figure 3: losses.

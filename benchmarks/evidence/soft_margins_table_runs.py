@@ -36,7 +36,7 @@ from boostopt import boost
 from boostopt.boosting.reweighting import REASON_PERFECT_HYPOTHESIS
 from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.oracles import Query
-from boostopt.oracles.prediction_features import evaluate
+from boostopt.oracles.feature_validation import evaluate
 
 DATA = "data/ida"
 SETS = {file: title for file, (title, _) in ida_printed.NAMES.items()}

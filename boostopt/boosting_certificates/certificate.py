@@ -1,4 +1,4 @@
-"""The certificate: a feasible pair (d, w) and the interval of the optimum that it proves (see `pair_certifier`).
+"""The certificate: a feasible pair (d, w) and the interval of the optimum that it proves (see `primal_dual_certifier`).
 
 For feasible d and w the optimum of `min F(d) + G(Uᵀd)` lies between the dual value D(w) = -F*(-Uw) - G*(w) and the
 primal value P(d), and their difference is a sum of non-negative terms,

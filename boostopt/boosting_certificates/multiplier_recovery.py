@@ -29,7 +29,7 @@ from boostopt._utils.formatting import html_table
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_number
 from boostopt.boosting_certificates.certificate import Certificate
-from boostopt.boosting_certificates.pair_certifier import Certifier
+from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 from boostopt.rows.margin_matrix import MarginMatrix

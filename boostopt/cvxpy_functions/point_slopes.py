@@ -10,7 +10,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.minorants.multiplier_steps import (
+from boostopt.problem_certificates.minorants.stationary_multipliers import (
     float_point,
     group_arguments,
     node_tangents,

@@ -25,7 +25,7 @@ from boostopt.ensembles.members import Members
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.one_vs_rest import positive_class_index
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.learners.fitted_classifiers import VALUE_METHODS, class_name
+from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS, class_name
 
 SUPPORTED_ENSEMBLES = (
     "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "

@@ -16,8 +16,8 @@ from boostopt.boosting.column_pool import MARGIN_TOL
 from boostopt.ensembles.member_hypotheses import MemberInput, NegatedHypothesis, call_without_name_warnings
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Hypothesis, compact_margins
+from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
-from boostopt.oracles.prediction_features import FeatureMatrix, evaluate
 from boostopt.rows.margin_matrix import MarginMatrix
 
 

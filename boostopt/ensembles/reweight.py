@@ -40,7 +40,7 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
-from boostopt.oracles.learners.fitted_classifiers import VALUE_METHODS
+from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Program

@@ -15,7 +15,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
 from boostopt.oracles import Feature, Fitted, Hypothesis, Stump, evaluate
-from boostopt.oracles.prediction_features import FeatureMatrix
+from boostopt.oracles.feature_validation import FeatureMatrix
 
 MAX_SPREAD_ROWS = 100_000
 """The number of examples from which spreads are computed; of more examples, equally distant ones are taken."""

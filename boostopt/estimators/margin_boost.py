@@ -38,7 +38,7 @@ from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.oracles import Oracle
-from boostopt.oracles.prediction_features import checked_features
+from boostopt.oracles.feature_validation import checked_features
 from boostopt.programs.formulation_catalogue import default_formulation_name
 
 FORMULATION = default_formulation_name()

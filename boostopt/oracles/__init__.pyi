@@ -3,14 +3,14 @@ from .base import Column as Column
 from .base import Hypothesis as Hypothesis
 from .base import Oracle as Oracle
 from .base import Query as Query
+from .feature_validation import evaluate as evaluate
 from .kernels.kernel import KernelColumn as KernelColumn
 from .kernels.kernel_oracle import KernelColumns as KernelColumns
+from .learners.classifier_hypotheses import Fitted as Fitted
 from .learners.estimator_oracles import Estimators as Estimators
 from .learners.estimator_oracles import Resampled as Resampled
-from .learners.fitted_classifiers import Fitted as Fitted
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
-from .prediction_features import evaluate as evaluate
 from .raw_feature_oracle import Feature as Feature
 from .raw_feature_oracle import RawFeatures as RawFeatures
 from .rbf.network_fitting import RBFSettings as RBFSettings

@@ -16,7 +16,7 @@ from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immu
 from boostopt._utils.validation import check_array, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis, Oracle
-from boostopt.oracles.prediction_features import FeatureMatrix, checked_features, evaluate
+from boostopt.oracles.feature_validation import FeatureMatrix, checked_features, evaluate
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,8 @@ from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict, compact_margins
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.rows.row_block import Split

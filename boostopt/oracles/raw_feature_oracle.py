@@ -18,8 +18,8 @@ from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.top_k import top_k
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.row_block import Split

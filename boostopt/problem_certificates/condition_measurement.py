@@ -22,7 +22,7 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
 from boostopt.problem_certificates.domain_points import DomainPoint, domain_point
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
-from boostopt.problem_certificates.minorants.multiplier_steps import (
+from boostopt.problem_certificates.minorants.stationary_multipliers import (
     float_pullback,
     proposed_choices,
     remaining_slopes,

@@ -22,7 +22,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
 from boostopt.problem_certificates.domain_points import domain_point
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
-from boostopt.problem_certificates.minorants.multiplier_steps import node_tangents, pushed_forward
+from boostopt.problem_certificates.minorants.stationary_multipliers import node_tangents, pushed_forward
 from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
 
 TARGET_FRACTION = 0.1

@@ -20,7 +20,7 @@ from boostopt.rows.block_kernels import (
     signed_sums_by_code,
     splitmix64,
 )
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import gram
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int32, UInt
-from boostopt.rows.feature_codes import BLOCK_ROWS, MIN_DENSE_FRACTION
+from boostopt.rows.feature_encoding import BLOCK_ROWS, MIN_DENSE_FRACTION
 from boostopt.rows.margin_grid import N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
-from boostopt.rows.feature_codes import BLOCK_ROWS
+from boostopt.rows.feature_encoding import BLOCK_ROWS
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import RowBlock, Split
 

@@ -22,7 +22,7 @@ from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.minorants.further_solves import least_violation
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
-from boostopt.problem_certificates.minorants.multiplier_steps import float_point, proposed_choices
+from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum

@@ -21,7 +21,7 @@ from support.reference_formulas import program as program_of_pair
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.boosting_certificates.multiplier_recovery import ACTIVE_TOLERANCES
-from boostopt.boosting_certificates.pair_certifier import Certifier
+from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.functions.edge_functions.edge_bound_indicators import FixedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex

@@ -22,7 +22,7 @@ from boostopt.boosting_certificates.example_weight_feasibility import (
     is_exactly_feasible,
     restore_feasibility,
 )
-from boostopt.boosting_certificates.pair_certifier import Certifier
+from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges

@@ -16,7 +16,7 @@ from support.reference_formulas import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.boosting_certificates.multiplier_recovery import ACTIVE_TOLERANCES, recover_over_tolerances
-from boostopt.boosting_certificates.pair_certifier import Certifier
+from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges

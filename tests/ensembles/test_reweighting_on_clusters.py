@@ -30,7 +30,7 @@ from boostopt.ensembles.distributed_reweighting import DistributedMembers, Distr
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 
 pytestmark = pytest.mark.thorough
 

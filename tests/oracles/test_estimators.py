@@ -19,8 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, ProblemError
 from boostopt.oracles.base import Query
+from boostopt.oracles.learners.classifier_hypotheses import Fitted
 from boostopt.oracles.learners.estimator_oracles import Estimators, Resampled
-from boostopt.oracles.learners.fitted_classifiers import Fitted
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt import ProblemError
-from boostopt.oracles import DecisionStumps, GivenMargins, Query, prediction_features
+from boostopt.oracles import DecisionStumps, GivenMargins, Query, feature_validation
 from boostopt.oracles.labelled_examples import check_examples, check_multiplicities
 
 X = np.arange(8.0).reshape(4, 2)
@@ -117,8 +117,8 @@ def test_invalid_multiplicities_are_errors_in_every_oracle(c: Any, message: str)
 
 def test_examples_are_checked_once_for_all_hypotheses_that_are_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     oracle, times = DecisionStumps(X, [0, 1, 1, 0]), list[Any]()
-    checked = prediction_features.checked_features
-    monkeypatch.setattr(prediction_features, "checked_features", lambda X: times.append(X) or checked(X))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    checked = feature_validation.checked_features
+    monkeypatch.setattr(feature_validation, "checked_features", lambda X: times.append(X) or checked(X))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     (column,) = oracle.best(Query(np.full(4, 0.25))).columns
     for _ in range(5):
         np.testing.assert_array_equal(np.asarray(oracle.margins_of(column.hypothesis)), column.margins)

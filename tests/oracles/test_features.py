@@ -25,10 +25,10 @@ from boostopt.oracles import (
     RawFeatures,
     Stump,
     evaluate,
-    prediction_features,
+    feature_validation,
 )
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.prediction_features import FeatureMatrix
+from boostopt.oracles.feature_validation import FeatureMatrix
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -158,13 +158,13 @@ def test_many_hypotheses_have_the_values_that_each_has_alone(features: Any) -> N
 
 def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     checks: list[Any] = []
-    check = prediction_features.checked_features
+    check = feature_validation.checked_features
 
     def counted(X: Any) -> Any:
         checks.append(X)
         return check(X)
 
-    monkeypatch.setattr(prediction_features, "checked_features", counted)
+    monkeypatch.setattr(feature_validation, "checked_features", counted)
     hypotheses = [Stump(q % 3, 0.1 * q, 1, 3) for q in range(50)]
     weighted_vote(hypotheses, np.ones(50), X)
     assert len(checks) == 1
@@ -178,8 +178,8 @@ def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch
 
 def test_the_test_examples_of_a_run_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
-    check = prediction_features.checked_features
-    monkeypatch.setattr(prediction_features, "checked_features", lambda X: (counts.append(1), check(X))[1])
+    check = feature_validation.checked_features
+    monkeypatch.setattr(feature_validation, "checked_features", lambda X: (counts.append(1), check(X))[1])
     run = boost("lpboost", DecisionStumps(X, y), nu=8, epsilon=0.05, test=(X, y))
     assert run.rounds > 3
     assert len(counts) == 1

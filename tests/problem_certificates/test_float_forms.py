@@ -35,7 +35,7 @@ from boostopt.problem_certificates.atoms.elementwise import Entropy, Exponential
 from boostopt.problem_certificates.atoms.multivariate_smooth import QuadraticOverLinear, RelativeEntropy
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
-from boostopt.problem_certificates.minorants import multiplier_steps
+from boostopt.problem_certificates.minorants import stationary_multipliers
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant, float_minorant
 from boostopt.problem_certificates.problem_reading import read_problem
 
@@ -187,8 +187,8 @@ def test_minorants_in_floats_contain_those_in_balls(name: str, monkeypatch: pyte
     x, bounds = read.point_of_values(), Propagation(read)
     assert x is not None and read.is_large
     for size in (0.0, 1e-6, 0.3):
-        point = multiplier_steps.float_point(read, x + size * rng.normal(size=x.shape))
-        choice = multiplier_steps.initial_choice(read, point, 1e-5)
+        point = stationary_multipliers.float_point(read, x + size * rng.normal(size=x.shape))
+        choice = stationary_multipliers.initial_choice(read, point, 1e-5)
         noise = rng.normal(size=len(choice.equality))
         choice = replace(choice, equality=choice.equality + size * noise, level=size)
         try:
@@ -458,8 +458,8 @@ def test_the_distance_of_a_point_from_feasible_ones_is_stated(monkeypatch: pytes
 def test_steps_of_large_problems_are_as_good(name: str, max_dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps by normal equations, and iterated ones."""
     monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
-    monkeypatch.setattr(multiplier_steps, "MAX_DECOMPOSED", 0)
-    monkeypatch.setattr(multiplier_steps, "MAX_DENSE", max_dense)
+    monkeypatch.setattr(stationary_multipliers, "MAX_DECOMPOSED", 0)
+    monkeypatch.setattr(stationary_multipliers, "MAX_DENSE", max_dense)
     problem = PROBLEMS[name]()
     solve(problem)
     assert certify_problem(problem).scaled_gap <= 1e-6

@@ -14,7 +14,7 @@ from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
 from boostopt.problem_certificates.minorants.lower_bound import lower_bound
-from boostopt.problem_certificates.minorants.multiplier_steps import float_point, initial_choice
+from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, initial_choice
 from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem
 
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from boostopt.rows import feature_codes as coding
-from boostopt.rows.feature_codes import BinnedFeatures, BlockEncoder
+from boostopt.rows import feature_encoding as coding
+from boostopt.rows.feature_encoding import BinnedFeatures, BlockEncoder
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.block_kernels import histogram, margins, signed_sums_by_code
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import gram
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split

@@ -25,7 +25,7 @@ from boostopt.oracles.distributed.cluster_classes import DistributedClass
 from boostopt.oracles.matrix_oracle import DistributedMargins, MatrixColumn
 from boostopt.oracles.raw_feature_oracle import DistributedFeatures, Feature
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 
 pytestmark = pytest.mark.thorough
 

@@ -20,7 +20,7 @@ from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, GivenMargins, KernelColumns, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Query
 from boostopt.oracles.hypothesis_state import to_state
-from boostopt.oracles.learners.fitted_classifiers import Fitted
+from boostopt.oracles.learners.classifier_hypotheses import Fitted
 from boostopt.verification import save
 
 N = 24

@@ -22,7 +22,7 @@ from boostopt import boost, verify
 from boostopt.errors import ProblemError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.verification.trusted_kernel import data_passes
 from boostopt.verification.trusted_kernel.data_passes import (
     MAX_Q,

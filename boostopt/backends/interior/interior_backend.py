@@ -25,7 +25,7 @@ from boostopt.backends.interior.starting_points import (
     warm_start_point_from_answer,
     warm_start_point_from_path,
 )
-from boostopt.boosting_certificates.pair_certifier import Certifier
+from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.programs.program import Program

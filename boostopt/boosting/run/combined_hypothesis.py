@@ -10,7 +10,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt._utils.validation import check_choice
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.prediction_features import FeatureMatrix, evaluate
+from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 
 AtZero = Literal["majority", "positive", "negative"]
 """Predictions where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""

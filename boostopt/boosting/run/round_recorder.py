@@ -24,8 +24,8 @@ from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.oracles.base import Oracle
+from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
-from boostopt.oracles.prediction_features import FeatureMatrix, evaluate
 
 
 @dataclass(eq=False)

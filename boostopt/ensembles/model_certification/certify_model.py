@@ -24,9 +24,9 @@ from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.training_data import class_weight_factors
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT
 from boostopt.functions.regularizers.loss_conjugates import LossConjugate
+from boostopt.oracles.feature_validation import checked_features
 from boostopt.oracles.labelled_examples import check_multiplicities
-from boostopt.oracles.learners.fitted_classifiers import class_name
-from boostopt.oracles.prediction_features import checked_features
+from boostopt.oracles.learners.classifier_hypotheses import class_name
 from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix

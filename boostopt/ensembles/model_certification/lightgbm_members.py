@@ -8,7 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt.errors import ProblemError
-from boostopt.oracles.learners.fitted_classifiers import class_name
+from boostopt.oracles.learners.classifier_hypotheses import class_name
 
 
 def is_lightgbm(model: Any) -> bool:

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector, Int8
 from boostopt.errors import ProblemError
-from boostopt.oracles.learners.fitted_classifiers import class_name
+from boostopt.oracles.learners.classifier_hypotheses import class_name
 from boostopt.programs.loss_penalty_formulation import combine
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix

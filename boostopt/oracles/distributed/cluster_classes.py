@@ -10,7 +10,7 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.binned_oracle import BinnedClass
 from boostopt.oracles.stumps.threshold_sketches import LabelCounts, check_label_counts, count_labels
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 
 
 class Placeable:

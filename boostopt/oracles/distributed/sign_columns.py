@@ -10,7 +10,7 @@ from boostopt.errors import ProblemError
 from boostopt.oracles.distributed.cluster_classes import DistributedEncoder
 from boostopt.oracles.stumps.threshold_sketches import ExampleBlocks, row_block
 from boostopt.rows.binned_rows import BinnedRows
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.row_block import RowBlock
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 
 KERNELS = ("linear", "polynomial", "rbf")

@@ -16,7 +16,7 @@ from boostopt._utils.validation import check_seed as read_seed
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
-from boostopt.oracles.learners.fitted_classifiers import VALUE_METHODS, Fitted, class_name, hypothesis_values
+from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS, Fitted, class_name, hypothesis_values
 from boostopt.oracles.weight_scaling import as_distribution
 
 MAX_DRAWS = 20

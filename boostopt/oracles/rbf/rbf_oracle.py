@@ -17,8 +17,8 @@ from boostopt._utils.files import Keys
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.rbf.network_fitting import RBFNetwork, RBFSettings, fit_rbf
 from boostopt.oracles.weight_scaling import as_distribution
 

@@ -17,8 +17,8 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
+from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.oracles.labelled_examples import check_classes, select_counting
-from boostopt.oracles.prediction_features import FeatureMatrix
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.stumps.stump_search import best_stumps
 from boostopt.oracles.stumps.threshold_sketches import (
@@ -33,7 +33,7 @@ from boostopt.oracles.stumps.threshold_sketches import (
     sketch_block,
 )
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
-from boostopt.rows.feature_codes import BinnedFeatures
+from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.row_block import Split
 
 BYTE_CODES, MAX_CODES = 256, 65_536

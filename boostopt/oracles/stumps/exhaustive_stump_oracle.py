@@ -20,7 +20,7 @@ from boostopt.oracles.stumps.presorted_features import presort
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.stumps.stump_search import best_stumps
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
-from boostopt.rows.feature_codes import BLOCK_ROWS, BinnedFeatures, BlockEncoder
+from boostopt.rows.feature_encoding import BLOCK_ROWS, BinnedFeatures, BlockEncoder
 from boostopt.rows.row_block import Split
 
 MAX_THRESHOLDS = 65_535

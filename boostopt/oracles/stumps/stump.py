@@ -13,7 +13,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
 from boostopt._utils.validation import check_array, check_csr
 from boostopt.errors import ProblemError, short_repr
+from boostopt.oracles.feature_validation import checked_features
 from boostopt.oracles.labelled_examples import as_signs, check_labels, check_multiplicities
-from boostopt.oracles.prediction_features import checked_features
-from boostopt.rows.feature_codes import BLOCK_ROWS, BlockEncoder
+from boostopt.rows.feature_encoding import BLOCK_ROWS, BlockEncoder
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock
 from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
 

@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.feasible_point import solved_point
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector
-from boostopt.problem_certificates.minorants.multiplier_steps import float_point
+from boostopt.problem_certificates.minorants.stationary_multipliers import float_point
 from boostopt.problem_certificates.problem_reading import ReadProblem
 
 

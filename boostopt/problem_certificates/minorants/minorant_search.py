@@ -22,7 +22,7 @@ from boostopt.problem_certificates.minorants.further_solves import least_violati
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
 from boostopt.problem_certificates.minorants.lower_bound import lower_bound
 from boostopt.problem_certificates.minorants.multiplier_program import program_choice
-from boostopt.problem_certificates.minorants.multiplier_steps import (
+from boostopt.problem_certificates.minorants.stationary_multipliers import (
     FloatPoint,
     float_point,
     group_arguments,

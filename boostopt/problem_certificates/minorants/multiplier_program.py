@@ -2,7 +2,7 @@
 
 At a kink, an atom has many minorants. With the tangents of the other atoms fixed, the bound is a concave function of
 the multipliers and of the slopes at kinks times their multipliers: the dual of a conic form without its auxiliary
-variables. Where many kinks depend on each other, its maximizer is a better choice than `multiplier_steps` finds.
+variables. Where many kinks depend on each other, its maximizer is a better choice than `stationary_multipliers` finds.
 """
 
 from __future__ import annotations

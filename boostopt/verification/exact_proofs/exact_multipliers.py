@@ -22,7 +22,7 @@ from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.problem_certificates.arithmetic.balls import pivots
 from boostopt.problem_certificates.atoms.matrix_functions import TraceOfInverse
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
-from boostopt.problem_certificates.minorants.multiplier_steps import float_pullback
+from boostopt.problem_certificates.minorants.stationary_multipliers import float_pullback
 from boostopt.problem_certificates.problem_reading import ReadProblem
 from boostopt.verification.problem_kernel.atoms import (
     Divergence,

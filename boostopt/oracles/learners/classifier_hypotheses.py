@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.errors import ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.prediction_features import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 
 VALUE_METHODS = ("predict", "decision_function", "predict_proba")
 
