@@ -66,6 +66,7 @@ nitpick_ignore_regex = [
         r"boostopt\.(programs\.\w+\.(P|FormulationLike)|rows\.(?!margin_matrix\.MarginMatrix)\w+\.\w+|"
         r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.DaskCollection|oracles\.[\w.]+\.Distributed\w+|"
         r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|problem_certificates\.\w+\.ProblemAnswer|"
+        r"problem_certificates\.cone_proofs\.\w+\.ProgramProof|"
         r"cvxpy_functions\.\w+\.Description|"
         r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|SolveResults|Run|Settings|"
         r"(Problem)?(Benchmark|Compare)Keywords))",
