@@ -77,7 +77,9 @@ def entry_rows(matrix: Any) -> Int[Array, " nnz"]:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def finite_enclosure(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> Enclosure:
+def finite_enclosure(
+    mids: Float[Array, "*shape"], radii: Float[Array, "*shape"]
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """Return an enclosure with 0 and inf in place of numbers and radii that are not finite."""
     is_finite = np.isfinite(mids) & np.isfinite(radii)
     return np.where(is_finite, mids, 0.0), np.where(is_finite, radii, np.inf)

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,6 +46,9 @@ NEAR_LIMIT = 1e-5
 
 TINY = 1e-300
 """A positive number that stands for 0 where 0 is the limit of a domain, but not in it."""
+
+EnclosedMinorants: TypeAlias = tuple[tuple[Float[Array, "g k"], Float[Array, "g k"]], Enclosure]
+"""Slopes of groups as floats with radii, and the offsets of their minorants."""
 
 
 @dataclass(frozen=True)
@@ -313,7 +316,7 @@ class Function(ABC):
         """Return the values at m points in floating point, not finite outside the domain; None to compute balls."""
         return None
 
-    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> EnclosedMinorants | None:
         """Return the slopes, shape (g, k), and the offsets of the minorants of some groups, as floats with radii.
 
         None if `minorant` must compute them one by one.

@@ -32,6 +32,7 @@ from boostopt.problem_certificates.atoms.base import (
     EMPTY,
     UNBOUNDED,
     Bounds,
+    EnclosedMinorants,
     Function,
     MinorantFamily,
     Tangents,
@@ -104,7 +105,7 @@ class SmoothFunction(Function):
         slope, offset = self.tangent(ball(tangents.parameters[i, 0]))
         return [slope], offset
 
-    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> EnclosedMinorants | None:
         slopes, offsets = self.enclosed_tangents(tangents.parameters[groups, 0])
         return side_by_side(slopes), offsets
 

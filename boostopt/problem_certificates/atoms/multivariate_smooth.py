@@ -21,7 +21,6 @@ from boostopt.problem_certificates.arithmetic.balls import (
     ONE,
     ZERO,
     Ball,
-    Enclosure,
     ball,
     balls,
     eigenvalue_shift,
@@ -40,6 +39,7 @@ from boostopt.problem_certificates.atoms.base import (
     Bounds,
     DiagonalMap,
     DirectionMap,
+    EnclosedMinorants,
     Function,
     MinorantFamily,
     Tangents,
@@ -113,7 +113,7 @@ class RelativeEntropy(Function):
         values = scipy.special.kl_div(x, y) if self.is_divergence else scipy.special.rel_entr(x, y)
         return np.where(y > 0, values, np.nan)
 
-    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> EnclosedMinorants | None:
         r = tangents.parameters[groups, 0]
         zeros, ones = np.zeros(len(r)), (np.ones(len(r)), np.zeros(len(r)))
         logarithms = enclosed_images(lambda value: value.log() if value > 0 else NOT_A_NUMBER, r)
@@ -254,7 +254,7 @@ class QuadraticOverLinear(Function):
         x, y = u[:, :-1], u[:, -1]
         return np.where(y > 0, np.sum(x * x, axis=1) / y, np.nan)
 
-    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> tuple[Enclosure, Enclosure] | None:
+    def enclosed_minorants(self, tangents: Tangents, groups: Int[Array, " g"]) -> EnclosedMinorants | None:
         w = tangents.parameters[groups]
         squares, radii = sum_of_squares(w)
         slopes = finite_enclosure(np.hstack([2 * w, -squares[:, None]]), np.hstack([np.zeros(w.shape), radii[:, None]]))

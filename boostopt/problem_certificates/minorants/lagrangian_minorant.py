@@ -27,7 +27,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 )
 from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, total_ball
 from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, scaled_enclosure, summed_enclosure
-from boostopt.problem_certificates.atoms.base import UNBOUNDED, MinorantFamily, Tangents
+from boostopt.problem_certificates.atoms.base import UNBOUNDED, EnclosedMinorants, MinorantFamily, Tangents
 from boostopt.problem_certificates.atoms.symmetric_matrices import gram_matrix
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
@@ -208,7 +208,7 @@ def float_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) ->
 
 def _enclosed_minorants(
     node: AtomNode, tangents: Tangents, groups: Int[Array, " g"], bounds: Propagation
-) -> tuple[Enclosure, Enclosure]:
+) -> EnclosedMinorants:
     """Return the slopes, shape (g, k), and the offsets of the minorants of some groups of an atom."""
     result = node.function.enclosed_minorants(tangents, groups)
     if result is not None:
