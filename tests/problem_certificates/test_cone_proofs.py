@@ -573,3 +573,76 @@ def test_numbers_that_mean_decimals_have_the_interval_of_the_exact_optimum() -> 
     cone = ConeConstraint("second_order", np.array([[1.0]]), np.array([0.0]))
     with pytest.raises(OptionError, match="binary"):
         certify_problem(replace(tenth, cones=(cone,)))
+
+
+def extreme_quadratic(
+    P: Any, c: Any, lower: Any = -INF, upper: Any = INF, is_maximized: bool = False, A: Any = None, rows: Any = None
+) -> ConicProgram:
+    """A quadratic program of one or a few variables, with numbers of extreme sizes."""
+    n = len(c)
+    sides = ([-INF], [INF]) if rows is None else rows
+    return ConicProgram(
+        c=np.array(c, dtype=float),
+        A=scipy.sparse.csr_array(np.zeros((1, n)) if A is None else np.array(A, dtype=float)),
+        row_lower=np.array(sides[0], dtype=float),
+        row_upper=np.array(sides[1], dtype=float),
+        lower=np.broadcast_to(np.array(lower, dtype=float), n),
+        upper=np.broadcast_to(np.array(upper, dtype=float), n),
+        P=scipy.sparse.csr_array(np.array(P, dtype=float)),
+        is_maximized=is_maximized,
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "optimum"),
+    [
+        (extreme_quadratic([[1e-300]], [1e-170]), -5e-41),
+        (extreme_quadratic([[2e-300, 0], [0, 1e-300]], [1e-301, 1e-300]), -5.025e-301),
+        (extreme_quadratic([[4.450147717014403e-308]], [0.0], lower=-2.0), 0.0),
+        (extreme_quadratic([[1.82e-158]], [1.07e-224], is_maximized=True), 3.145e-291),
+        (extreme_quadratic([[-1e308]], [0.0], lower=0.0, upper=1e-162), -5e-17),
+        (extreme_quadratic([[-1e300]], [0.0], lower=0.0, upper=1e-170), -5e-41),
+    ],
+    ids=["tiny curvature", "two tiny ones", "subnormal curvature", "maximum", "steep concave", "concave"],
+)
+def test_losses_that_underflow_count(program: ConicProgram, optimum: float) -> None:
+    """The optima are rounded to a few digits: nothing but underflow moves a bound from -5e-41 to -1e-320."""
+    certificate = certify_problem(program)
+    room = 1e-3 * abs(optimum)
+    if program.is_maximized:
+        assert certificate.upper >= optimum - room
+    assert certificate.lower <= optimum + room and certificate.upper >= optimum - room
+
+
+def test_a_lie_does_not_profit_from_a_product_that_overflows() -> None:
+    program = extreme_quadratic([[2, 0], [0, 1e308]], [-2, 1e154])
+    answer = ConicAnswer(np.array([1.0, 0.0]), np.zeros(0), np.zeros(0), [], "Solved")
+    assert FormCertifier(cone_form(program), 1e-9).run(answer).lower <= -1.5
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        extreme_quadratic([[1e201]], [-1.0], lower=4e297, upper=4e297),
+        extreme_quadratic(
+            [[3, 0], [0, 2]],
+            [3, 1],
+            lower=[3, 0],
+            A=[[0, 1.4929131304222982e245], [-3, 367175719936.27185]],
+            rows=([1e-170, 0], [INF, INF]),
+        ),
+        extreme_quadratic(
+            [
+                [3.7114e-320, 7.673e-321, 1.281e-320],
+                [7.673e-321, 1.3557e-320, -7.71e-321],
+                [1.281e-320, -7.71e-321, 4.6215e-320],
+            ],
+            [0.27, 0.80, -0.056],
+            upper=1.0,
+        ),
+    ],
+    ids=["slopes overflow", "activities overflow", "points overflow"],
+)
+def test_numbers_that_overflow_leave_an_interval(program: ConicProgram) -> None:
+    certificate = certify_problem(program)
+    assert certificate.lower <= certificate.upper

@@ -175,6 +175,20 @@ def test_sums_of_floats_with_radii_contain_the_exact_ones(seed: int) -> None:
     assert errors[np.bincount(places, minlength=12) == 0].max(initial=0.0) == 0
 
 
+def test_a_negative_multiplier_has_no_minorant_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    x = cp.Variable(3)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0, cp.sum_squares(x) <= 1])
+    solve(problem)
+    read = read_problem(problem)
+    point = read.point_of_values()
+    assert point is not None and read.is_large
+    choice = stationary_multipliers.initial_choice(read, stationary_multipliers.float_point(read, point), 1e-5)
+    negative = replace(choice, inequality=-np.ones(len(choice.inequality)))
+    assert len(negative.inequality) and float_minorant(read, choice, Propagation(read)) is not None
+    assert float_minorant(read, negative, Propagation(read)) is None
+
+
 @pytest.mark.parametrize(
     "name", [name if k % 3 == 0 else pytest.param(name, marks=pytest.mark.thorough) for k, name in enumerate(PROBLEMS)]
 )

@@ -78,7 +78,11 @@ def near_interval(
     x = np.clip(answer.x, program.lower, program.upper)
     w = rational_array(x, program.numbers)
     costs = gradient(program, w)
-    tangent = replace(program, P=None, c=program.c if program.P is None else program.c + program.P @ x)
+    with np.errstate(all="ignore"):
+        slopes = program.c if program.P is None else program.c + program.P @ x
+    if not np.isfinite(slopes).all():
+        return interval
+    tangent = replace(program, P=None, c=slopes)
     try:
         if not has_point:
             distances = MAX_DISTANCE * np.maximum(1.0, np.abs(x))
@@ -95,7 +99,7 @@ def near_interval(
             if values is not None and bound is not None:
                 curvature = curved_products(program, w).inner_product(w) / 2
                 interval.lower = float_below(bound - curvature + program.to_fraction(program.offset))
-                interval.multipliers = _multipliers(program, values[1], x)
+                interval.multipliers = _multipliers(program, values[1], x) if _has_floats(values[1]) else None
     except TooMuchWorkError:  # the end is left to other proofs
         return interval
     return interval

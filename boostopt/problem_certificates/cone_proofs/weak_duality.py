@@ -174,7 +174,9 @@ def _curvature_loss(form: ConeForm, w: Enclosure, shifts: Float[Array, " n"]) ->
     mids, radii = w
     with np.errstate(all="ignore"):
         distance = np.maximum(np.abs(form.upper - mids), np.abs(mids - form.lower)) + radii
-        terms = np.where(shifts > 0, shifts * distance**2 * ((1 + 16 * UNIT) / 2), 0.0)
+        # A square of a small distance may underflow, and its product with a large shift may not.
+        halves = (shifts * distance + SMALLEST) * distance * ((1 + 16 * UNIT) / 2) + SMALLEST
+        terms = np.where(shifts > 0, halves, 0.0)
     return math.fsum(terms.tolist()) * INFLATION if np.isfinite(terms).all() else math.inf
 
 
@@ -266,6 +268,11 @@ def _start(
     )
 
 
+def _half_quotients(sizes: Float[Array, " n"], curvatures: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return numbers of at least sizes^2 / (2 curvatures), also where a square underflows or a product overflows."""
+    return sizes * (sizes / curvatures + SMALLEST) / 2 * INFLATION + SMALLEST
+
+
 def _has_small_loss(
     form: ConeForm, w: Float[Array, " n"], r: Float[Array, " n"], shifts: Float[Array, " n"] | None
 ) -> Bool[Array, " n"]:
@@ -274,7 +281,7 @@ def _has_small_loss(
         return np.zeros(form.n, dtype=bool)
     value = float(form.c @ w + (form.P @ w) @ w / 2)
     with np.errstate(all="ignore"):
-        losses = np.where(shifts < 0, r**2 / (-2 * shifts), np.inf)
+        losses = np.where(shifts < 0, _half_quotients(np.abs(r), -shifts), np.inf)
     return losses <= MAX_LOSS * max(1.0, abs(value)) / form.n
 
 
@@ -357,7 +364,7 @@ def _curved_bound(
     mids, radii, curvatures = r[is_curved], r_radii[is_curved], -shifts[is_curved]
     sizes = np.abs(mids) + radii
     with np.errstate(all="ignore"):
-        losses = sizes**2 / (2 * curvatures) * INFLATION + SMALLEST
+        losses = _half_quotients(sizes, curvatures)
         products = mids * w[is_curved]
         rounding = UNIT * np.abs(products) + SMALLEST
         errors = losses + (rounding + radii * np.abs(w[is_curved]) + sizes * w_radii[is_curved]) * INFLATION

@@ -161,6 +161,8 @@ class FloatMinorant:
 
 def float_minorant(problem: ReadProblem, choice: Choice, bounds: Propagation) -> FloatMinorant | None:
     """Return the minorant of a choice of a large problem; None if a number is not finite or floats prove no sign."""
+    if not (choice.inequality >= 0).all():
+        return None
     slopes, slope_radii = np.zeros(problem.n_values), np.zeros(problem.n_values)
     if choice.linear is not None:
         slopes[: problem.n] = choice.linear

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
@@ -134,5 +135,6 @@ class ComplementarySolution:
 
 
 def rational_vector(values: Sequence[float]) -> list[fmpq]:
-    """Return floats as rational numbers."""
-    return [fmpq(*float(value).as_integer_ratio()) for value in values]
+    """Return floats as rational numbers; the largest float stands for infinite ones, which are only proposals."""
+    finite = np.nan_to_num(np.asarray(values, dtype=float))
+    return [fmpq(*value.as_integer_ratio()) for value in finite.tolist()]

@@ -51,6 +51,10 @@ MIN_PIVOT = 1e-10
 """Relative squared distance of a column from the others below which it counts as dependent."""
 
 
+MAX_EXPONENT = 1023
+"""Largest exponent of a float that is a power of two."""
+
+
 @dataclass(frozen=True, eq=False)
 class DualFace:
     """Whole-number vectors that multipliers map to 0.
@@ -103,7 +107,8 @@ class DualFace:
             start += order**2
             products = Q @ Q.T  # whole numbers below 2^53
             largest = float(np.abs(products).max(initial=1.0)) or 1.0
-            power = math.ldexp(1.0, math.frexp(max(float(size), 1e-200) / largest)[1]) if math.isfinite(size) else 1.0
+            exponent = math.frexp(max(float(size), 1e-200) / largest)[1] if math.isfinite(size) else 0
+            power = math.ldexp(1.0, min(exponent, MAX_EXPONENT))
             parts.append((products * power).ravel())
         completion = np.concatenate(parts)
         return summed_enclosure(z, (completion, np.zeros(len(completion))))
