@@ -116,8 +116,7 @@ def cone_form(program: ConicProgram) -> ConeForm:
     """Return the form of a program to be minimized."""
     rows: Any = scipy.sparse.csr_array(program.A)
     n = program.shape[1]
-    is_equation = program.row_lower == program.row_upper
-    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    is_equation, is_row = equations_and_rows(program)
     row_names = [_name("row", i, program.row_names) for i in range(len(is_row))]
     P = program.P
     return ConeForm(
@@ -137,6 +136,12 @@ def cone_form(program: ConicProgram) -> ConeForm:
         [row_names[i] for i in np.flatnonzero(is_row).tolist()],
         [_name("column", j, program.column_names) for j in range(n)],
     )
+
+
+def equations_and_rows(program: ConicProgram) -> tuple[Bool[Array, " rows"], Bool[Array, " rows"]]:
+    """Return which rows of a program are the equations of its form, and which are its other rows with a finite side."""
+    is_equation = program.row_lower == program.row_upper
+    return is_equation, ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
 
 
 def _name(word: str, position: int, names: Sequence[str]) -> str:

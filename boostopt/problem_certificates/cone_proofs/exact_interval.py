@@ -29,6 +29,7 @@ from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import UNIT, float_below
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer
+from boostopt.problem_certificates.cone_proofs.cone_form import equations_and_rows
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
 
@@ -145,15 +146,13 @@ def exact_interval(
 def _multipliers(program: ConicProgram, y: RationalArray, w: Float[Array, " n"]) -> Multipliers:
     """Return multipliers of the rows and the point of the tangent by the equations and rows of the form."""
     mids, _ = nearest_floats(y)
-    is_equation = program.row_lower == program.row_upper
-    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    is_equation, is_row = equations_and_rows(program)
     return Multipliers(mids[is_equation], mids[is_row], [], w)
 
 
 def _active_set(program: ConicProgram, x: Float[Array, " n"], active: ActiveBounds) -> ActiveSet:
     """Return the active set of an answer to the form of a program, whose rows are those of `cone_form`."""
-    is_equation = program.row_lower == program.row_upper
-    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    is_equation, is_row = equations_and_rows(program)
     at_row_lower, at_row_upper = is_equation.copy(), is_equation.copy()
     at_row_lower[is_row], at_row_upper[is_row] = active.row_lower, active.row_upper
     return ActiveSet(

@@ -37,6 +37,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
     semidefinite_answers,
 )
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
+    DualBound,
     Multipliers,
     dependent_columns,
     dual_bound,
@@ -156,6 +157,12 @@ class FormInterval:
         if result.upper < self.upper:
             self.upper, self.x = result.upper, result.x
         return True
+
+    def use_bound(self, bound: DualBound) -> bool:
+        """Use a lower bound if it is better; return whether it is finite."""
+        if bound.lower > self.lower:
+            self.lower, self.multipliers = bound.lower, bound.point
+        return bound.lower > -math.inf
 
 
 ExactProof = Callable[[float, bool, ConicAnswer | None], FormInterval]
@@ -279,9 +286,7 @@ class FormCertifier:
             rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
             point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
             bound = dual_bound(self.form, point, 0.0, self.shifts, power=REFINED_POWER, face=face)
-            if bound.lower > self.interval.lower:
-                self.interval.lower, self.interval.multipliers = bound.lower, bound.point
-            if bound.lower > -math.inf:
+            if self.interval.use_bound(bound):
                 return True
         return False
 
@@ -400,10 +405,8 @@ class FormCertifier:
         finds_dependence: bool = True,
     ) -> bool:
         bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent, finds_dependence)
-        if bound.lower > self.interval.lower:
-            self.interval.lower, self.interval.multipliers = bound.lower, bound.point
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
-        return bound.lower > -math.inf
+        return self.interval.use_bound(bound)
 
     def _use_face(self, x: Float[Array, " n"]) -> None:
         """Use points between one and a point with slack, in the face that contains all feasible points."""

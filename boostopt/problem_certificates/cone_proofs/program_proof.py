@@ -9,7 +9,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
 from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
 
@@ -83,8 +83,7 @@ def program_proof(
 
 def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) -> ProgramMultipliers:
     """Return the multipliers of a form by the rows and cones of its program."""
-    is_equation = program.row_lower == program.row_upper
-    is_row = ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
+    is_equation, is_row = equations_and_rows(program)
     y = np.zeros(program.shape[0])
     y[is_equation], y[is_row] = multipliers.y, multipliers.rows
     parts = dict[int, Float[Array, " _"]]()

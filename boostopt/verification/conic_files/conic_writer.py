@@ -124,9 +124,8 @@ def save_conic_certificate(
 def _claim_of_optimum(optimum: ExactOptimum) -> ProvedClaim:
     """Return the claim of an exact optimum; its value is that of the minimum."""
     is_optimal = optimum.status == "optimal"
-    proof = _proof_to_json(x=optimum.x, ray=optimum.ray, y=optimum.y, z=[], has_tangent=is_optimal)
-    if not is_optimal or optimum.program.P is None:
-        proof["w"] = None
+    w = optimum.x if is_optimal and optimum.program.P is not None else None
+    proof = _proof_to_json(x=optimum.x, ray=optimum.ray, y=optimum.y, z=[], w=w)
     value = None
     if optimum.value is not None:
         value = -optimum.value if optimum.program.is_maximized else optimum.value
@@ -232,10 +231,9 @@ def _proof_to_json(
     z: Sequence[Values] | None,
     w: Values | None = None,
     shifts: Values | None = None,
-    has_tangent: bool = False,
 ) -> dict[str, Any]:
-    """Return a proof as JSON; the point is that of the tangent if `has_tangent`."""
-    vectors = {"x": x, "ray": ray, "y": y, "w": x if has_tangent else w, "shifts": shifts}
+    """Return a proof as JSON."""
+    vectors = {"x": x, "ray": ray, "y": y, "w": w, "shifts": shifts}
     return {
         **{name: vector_to_json(values) for name, values in vectors.items()},
         "z": None if y is None or z is None else [vector_to_json(values) for values in z],

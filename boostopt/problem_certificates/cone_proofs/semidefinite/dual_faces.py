@@ -50,7 +50,6 @@ MAX_SCALE = 2**20
 MIN_PIVOT = 1e-10
 """Relative squared distance of a column from the others below which it counts as dependent."""
 
-
 MAX_EXPONENT = 1023
 """Largest exponent of a float that is a power of two."""
 
@@ -187,22 +186,19 @@ def recession_direction(form: ConeForm) -> Float[Array, " n"] | None:
     with np.errstate(all="ignore"):
         row_lower = np.where(np.isfinite(form.row_lower), 0.0, -np.inf) - row_offsets
         row_upper = np.where(np.isfinite(form.row_upper), 0.0, np.inf) - row_offsets
-    changed = ConeForm(
-        form.n - 1,
-        form.c[rest] - form.c[j] * ratios,
-        None,
-        form.c[j] / traces[j],
-        columns_of(form.E, rest),
-        form.e,
-        R,
-        row_lower,
-        row_upper,
-        form.lower[rest],
-        form.upper[rest],
-        groups,
-        form.equation_names,
-        form.row_names,
-        [form.column_names[k] for k in rest.tolist()],
+    changed = replace(
+        form,
+        n=form.n - 1,
+        c=form.c[rest] - form.c[j] * ratios,
+        offset=form.c[j] / traces[j],
+        E=columns_of(form.E, rest),
+        R=R,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        lower=form.lower[rest],
+        upper=form.upper[rest],
+        groups=groups,
+        column_names=[form.column_names[k] for k in rest.tolist()],
     )
     answer = next(semidefinite_answers(changed, DIRECTION_GOAL), None)
     if answer is None or not answer.is_finite:

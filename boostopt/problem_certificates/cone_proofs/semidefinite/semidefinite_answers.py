@@ -256,9 +256,14 @@ class _Method:
 
     def _residuals(self, point: _Point) -> tuple[list[Array], Float[Array, " n"]]:
         """Return G x + h - S and c - Gᵀ Z."""
-        primal = [batch.values(point.x) + batch.h - S for batch, S in zip(self.batches, point.S[:-1], strict=True)]
-        primal.append(np.asarray(self.L @ point.x) + self.sides - point.S[-1])
+        constants = [*(batch.h for batch in self.batches), self.sides]
+        images = self._images(point.x)
+        primal = [image + h - S for image, h, S in zip(images, constants, point.S, strict=True)]
         return primal, self.form.c - self._sums(point.Z)
+
+    def _images(self, x: Float[Array, " n"]) -> list[Array]:
+        """Return G x."""
+        return [*(batch.values(x) for batch in self.batches), np.asarray(self.L @ x)]
 
     def _sums(self, matrices: list[Array]) -> Float[Array, " n"]:
         """Return Gᵀ of some matrices."""
@@ -301,16 +306,16 @@ class _Method:
 
         def direction(target: float, correction: list[Array] | None) -> tuple[Array, list[Array], list[Array]]:
             fixed = [
-                target * inverse - Z - (Z * rest * inverse if rest.ndim == 1 else Z @ rest @ inverse)
+                target * inverse - Z - _triple_product(Z, rest, inverse)
                 for Z, inverse, rest in zip(point.Z, inverses, primal, strict=True)
             ]
             if correction is not None:
                 fixed = [part - change for part, change in zip(fixed, correction, strict=True)]
             x = solve(self._sums([_symmetric(part) for part in fixed]) - dual)
-            images = [batch.values(x) for batch in self.batches] + [np.asarray(self.L @ x)]
+            images = self._images(x)
             S = [image + rest for image, rest in zip(images, primal, strict=True)]
             Z = [
-                _symmetric(part - (Z * image * inverse if image.ndim == 1 else Z @ image @ inverse))
+                _symmetric(part - _triple_product(Z, image, inverse))
                 for part, Z, image, inverse in zip(fixed, point.Z, images, inverses, strict=True)
             ]
             return x, S, Z
@@ -324,10 +329,7 @@ class _Method:
         ratio = max(0.0, nearer / self.degree / mu)
         power = max(1.0, 3 * min(lengths) ** 2)
         target = min(1.0, ratio**power) * mu
-        correction = [
-            b * a * inverse if inverse.ndim == 1 else b @ a @ inverse
-            for a, b, inverse in zip(S_step, Z_step, inverses, strict=True)
-        ]
+        correction = [_triple_product(b, a, inverse) for a, b, inverse in zip(S_step, Z_step, inverses, strict=True)]
         x, S_step, Z_step = direction(target, correction)
         fraction = max(STEP_FRACTION, 1 - 10 * ratio) if min(lengths) > 0.9 else STEP_FRACTION
         fraction = min(fraction, 0.98)
@@ -349,10 +351,9 @@ class _Method:
         result = Z
         for _ in range(N_REFINEMENTS):
             x = solve(self.form.c - self._sums(result))
-            images = [batch.values(x) for batch in self.batches] + [np.asarray(self.L @ x)]
             result = [
-                part + _symmetric(matrix**2 * image if image.ndim == 1 else matrix @ image @ matrix)
-                for part, matrix, image in zip(result, Z, images, strict=True)
+                part + _symmetric(_triple_product(matrix, image, matrix))
+                for part, matrix, image in zip(result, Z, self._images(x), strict=True)
             ]
         return result if all(np.isfinite(part).all() for part in result) else Z
 
@@ -368,6 +369,11 @@ class _Method:
         rows[has_row_lower] += multipliers[-1][:n_lower]
         rows[has_row_upper] -= multipliers[-1][n_lower : n_lower + n_upper]
         return ConicAnswer(point.x, np.zeros(0), rows, cones, status)
+
+
+def _triple_product(A: Array, X: Array, B: Array) -> Array:
+    """Return A X B of matrices, or of diagonal ones that are given by their diagonals."""
+    return A * X * B if X.ndim == 1 else A @ X @ B
 
 
 def _symmetric(X: Array) -> Array:
