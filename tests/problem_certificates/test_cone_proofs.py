@@ -26,7 +26,7 @@ from boostopt.problem_certificates.cone_proofs.exact_interval import exact_inter
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.program_conditions import program_conditions
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
-from boostopt.problem_certificates.cone_proofs.weak_duality import dual_bound, multipliers_of
+from boostopt.problem_certificates.cone_proofs.weak_duality import MultiplierChange, dual_bound, multipliers_of
 
 INF = np.inf
 
@@ -270,7 +270,7 @@ def test_curved_lower_bounds_are_below_the_exact_optimum_for_multipliers_of_any_
         point = multipliers_of(lie)
         for is_snapped, power in ((False, 0.5), (False, 1.0), (True, 0.5)):
             with np.errstate(all="ignore"):
-                bound = dual_bound(form, point, 0.0, shifts, is_snapped, power)
+                bound = dual_bound(form, point, MultiplierChange(power, is_snapped=is_snapped), shifts)
             assert bound.lower <= exact.value
 
 

@@ -27,7 +27,12 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
     has_semidefinite_answer,
     semidefinite_answers,
 )
-from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers, dual_bound, multipliers_of
+from boostopt.problem_certificates.cone_proofs.weak_duality import (
+    MultiplierChange,
+    Multipliers,
+    dual_bound,
+    multipliers_of,
+)
 
 INF = np.inf
 
@@ -113,8 +118,10 @@ def test_a_face_proves_the_dual_optimum_below_a_duality_gap() -> None:
     np.testing.assert_array_equal(face.null_vectors[0][0], [[0], [1], [0]])
     multipliers = Multipliers(np.zeros(0), np.zeros(0), [np.diag([1.0, 0, 1]).ravel()], np.zeros(2))
     with working_precision():
-        assert dual_bound(form, multipliers, 0.0, None, power=0.0).lower == -INF
-        assert dual_bound(form, multipliers, 0.0, None, power=0.0, face=face).lower == pytest.approx(-1, abs=1e-12)
+        assert dual_bound(form, multipliers, MultiplierChange(power=0.0), None).lower == -INF
+        assert dual_bound(form, multipliers, MultiplierChange(power=0.0), None, face=face).lower == pytest.approx(
+            -1, abs=1e-12
+        )
 
 
 def test_infeasible_semidefinite_programs_are_proved_and_weakly_infeasible_ones_never_bounded() -> None:
@@ -150,7 +157,7 @@ def test_faces_that_lie_never_prove_a_bound_above_the_optimum(seed: int) -> None
     face = DualFace([[vector]], [[np.array([0])]], np.zeros(0, dtype=bool))
     with working_precision():
         for point in (multipliers_of(answer), multipliers_of(solve_form(form))):
-            assert dual_bound(form, point, 0.0, None, power=0.0, face=face).lower <= certificate.upper
+            assert dual_bound(form, point, MultiplierChange(power=0.0), None, face=face).lower <= certificate.upper
 
 
 def test_a_face_completes_only_what_is_semidefinite_on_it() -> None:

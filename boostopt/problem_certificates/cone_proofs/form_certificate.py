@@ -38,6 +38,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
 )
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
     DualBound,
+    MultiplierChange,
     Multipliers,
     dependent_columns,
     dual_bound,
@@ -57,8 +58,8 @@ ATTEMPTS = tuple((power, margin) for power in POWERS for margin in MARGINS)
 RAY_ATTEMPTS = tuple((is_snapped, margin) for is_snapped in (False, True) for margin in MARGINS)
 """Whether small multipliers become 0, and margins, for proofs of infeasibility. The first one is tried alone."""
 
-REFINED_POWER = 0.0
-"""The power for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
+REFINED = MultiplierChange(power=0.0)
+"""The rules for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
 
 PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """Relative changes of right sides and costs, with which the program is solved again for points with slack."""
@@ -268,7 +269,7 @@ class FormCertifier:
             if not answer.is_finite:
                 continue
             has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
-            has_bound = has_bound or self._use_bound(multipliers_of(answer), 0.0, power=REFINED_POWER)
+            has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
             if has_point and has_bound:
                 return
         direction = None if has_bound else recession_direction(self.form)
@@ -285,7 +286,7 @@ class FormCertifier:
                 continue
             rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
             point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
-            bound = dual_bound(self.form, point, 0.0, self.shifts, power=REFINED_POWER, face=face)
+            bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
             if self.interval.use_bound(bound):
                 return True
         return False
@@ -301,7 +302,7 @@ class FormCertifier:
         point = multipliers_of(answer)
         has_point = self._has_point(answer.x, ATTEMPTS[:1]) or self._has_point_of_face(answer)
         has_bound = self._has_bound(point, ATTEMPTS[:1]) or self._use_bound(
-            point, 0.0, is_snapped=True, power=POWERS[0], finds_dependence=False
+            point, MultiplierChange(POWERS[0], is_snapped=True, finds_dependence=False)
         )
         return has_point, has_bound
 
@@ -350,7 +351,7 @@ class FormCertifier:
         if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
             self._has_bound(point, ATTEMPTS[1:])
             for power in POWERS:
-                self._use_bound(point, 0.0, is_snapped=True, power=power)
+                self._use_bound(point, MultiplierChange(power, is_snapped=True))
 
     def _is_close(self) -> bool:
         return self.interval.scaled_gap <= self.goal
@@ -383,7 +384,7 @@ class FormCertifier:
         """
         if not (self._has_bound(point, ATTEMPTS[:1]) if is_proved is None else is_proved):
             refined = refined_multipliers(self.form, point) if self.form.groups else None
-            if refined is None or not self._use_bound(refined, 0.0, power=REFINED_POWER):
+            if refined is None or not self._use_bound(refined, REFINED):
                 self.dependent = dependent_columns(self.form)
                 if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
                     return
@@ -394,17 +395,10 @@ class FormCertifier:
         return value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
 
     def _has_bound(self, point: Multipliers, attempts: Sequence[tuple[float, float]]) -> bool:
-        return any(self._use_bound(point, margin, power=power) for power, margin in attempts)
+        return any(self._use_bound(point, MultiplierChange(power, margin)) for power, margin in attempts)
 
-    def _use_bound(
-        self,
-        point: Multipliers,
-        margin: float,
-        is_snapped: bool = False,
-        power: float = 1.0,
-        finds_dependence: bool = True,
-    ) -> bool:
-        bound = dual_bound(self.form, point, margin, self.shifts, is_snapped, power, self.dependent, finds_dependence)
+    def _use_bound(self, point: Multipliers, change: MultiplierChange) -> bool:
+        bound = dual_bound(self.form, point, change, self.shifts, self.dependent)
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
         return self.interval.use_bound(bound)
 
@@ -454,8 +448,8 @@ class FormCertifier:
                 return False
             refined = refined_multipliers(self.form, blend) if self.form.groups else None
             if refined is None:
-                return self._use_bound(blend, 0.0, power=POWERS[0])
-            return self._use_bound(refined, 0.0, power=REFINED_POWER)
+                return self._use_bound(blend, MultiplierChange(POWERS[0]))
+            return self._use_bound(refined, REFINED)
 
         return least_fraction(attempt, self._is_close)
 
@@ -471,7 +465,7 @@ class FormCertifier:
                 point.y / size, point.rows / size, [z / size for z in point.cones], np.zeros(self.form.n)
             )
         for is_snapped, margin in attempts:
-            bound = dual_bound(form, point, margin, None, is_snapped)
+            bound = dual_bound(form, point, MultiplierChange(margin=margin, is_snapped=is_snapped), None)
             if bound.lower > 0:
                 self.interval.multipliers = bound.point
                 self.interval.lower = self.interval.upper = math.inf

@@ -115,15 +115,35 @@ def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
     return is_dependent
 
 
+@dataclass(frozen=True)
+class MultiplierChange:
+    """The rules by which multipliers change until their reduced costs are exact.
+
+    Attributes
+    ----------
+    power
+        Multipliers change in proportion to this power of their distance from 0; 0 is for multipliers whose reduced
+        costs are nearly exact. If it is below 1, only columns whose reduced costs have the wrong sign have equations.
+    margin
+        Relative distance from 0, or from the boundary of a cone, that multipliers get at least.
+    is_snapped
+        Whether multipliers that are smaller than the slack of their bound become 0.
+    finds_dependence
+        Whether equations that follow from others are found where multipliers became 0. This may take much time.
+    """
+
+    power: float = 1.0
+    margin: float = 0.0
+    is_snapped: bool = False
+    finds_dependence: bool = True
+
+
 def dual_bound(
     form: ConeForm,
     point: Multipliers,
-    margin: float,
+    change: MultiplierChange,
     shifts: Float[Array, " n"] | None,
-    is_snapped: bool = False,
-    power: float = 1.0,
     dependent: Bool[Array, " n"] | None = None,
-    finds_dependence: bool = True,
     face: DualFace | None = None,
 ) -> DualBound:
     """Return a lower bound by multipliers near a point.
@@ -134,25 +154,18 @@ def dual_bound(
         The program, to be minimized.
     point
         Multipliers, of any origin.
-    margin
-        Relative distance from 0, or from the boundary of a cone, that multipliers get at least.
+    change
+        The rules by which the multipliers change.
     shifts
         Numbers such that P + diag(shifts) is positive semidefinite; None if P is None. Where they are negative, the
         objective has curvature, and reduced costs of any sign lose about their squares.
-    is_snapped
-        Whether multipliers that are smaller than the slack of their bound become 0.
-    power
-        Multipliers change in proportion to this power of their distance from 0; 0 is for multipliers whose reduced
-        costs are nearly exact. If it is below 1, only columns whose reduced costs have the wrong sign have equations.
     dependent
         Columns without bounds whose equations follow from those of others.
-    finds_dependence
-        Whether equations that follow from others are found where multipliers became 0. This may take much time.
     face
         A face of semidefinite cones in which multipliers are looked for.
     """
-    start = _start(form, point, margin, is_snapped, power, shifts, face)
-    enclosed = _enclosed(form, start, dependent, is_snapped and finds_dependence, face)
+    start = _start(form, point, change, shifts, face)
+    enclosed = _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, face)
     if enclosed is None:
         return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
     loss = 0.0
@@ -198,13 +211,12 @@ class _Start:
 def _start(
     form: ConeForm,
     point: Multipliers,
-    margin: float,
-    is_snapped: bool,
-    power: float,
+    change: MultiplierChange,
     shifts: Float[Array, " n"] | None,
     face: DualFace | None,
 ) -> _Start:
     """Return multipliers with the signs that they need."""
+    margin, power, is_snapped = change.margin, change.power, change.is_snapped
     has_lower, has_upper = np.isfinite(form.row_lower), np.isfinite(form.row_upper)
     scale = form.cost_scale
     rows = np.where((point.rows > 0) & ~has_lower, 0.0, point.rows)
