@@ -423,11 +423,11 @@ def _claim_cell(claim: Mapping[str, Any] | None, refuted: bool) -> str:
 def _exact_cell(done: Steps) -> str:
     """Return the exact optimum of the decimal numbers, and that of the binary ones where 12 digits differ."""
     decimal, binary = (done.get(f"exact {numbers}") for numbers in ("decimal", "binary"))
-    cell, other = _exact_words(decimal), _exact_words(binary)
+    cell, binary_cell = _exact_words(decimal), _exact_words(binary)
     if decimal is None or binary is None or "value" not in decimal or "value" not in binary:
-        return cell if cell == other else f"{cell}; binary: {other}"
+        return cell if cell == binary_cell else f"{cell}; binary: {binary_cell}"
     is_same = f"{Decimal(decimal['value']):.12g}" == f"{Decimal(binary['value']):.12g}"
-    return cell if is_same else f"{cell}; binary: {other}"
+    return cell if is_same else f"{cell}; binary: {binary_cell}"
 
 
 def _exact_words(result: Mapping[str, Any] | None) -> str:

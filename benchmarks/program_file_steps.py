@@ -117,7 +117,7 @@ def is_sufficient(certificate: Result) -> bool:
     return certificate["status"] in ("infeasible", "unbounded") or (gap is not None and gap <= GOOD_GAP)
 
 
-def _solved(program: ConicProgram) -> Any:
+def _solve_by_cvxpy(program: ConicProgram) -> Any:
     """Return the CVXPY problem of a program with an answer."""
     problem = program.to_cvxpy()
     solve_quietly(problem, SOLVERS[0])
@@ -172,7 +172,7 @@ class Steps:
         if source != "program" and problem.status is None:  # this process has not solved it
             solve_quietly(problem, source)
         for small in SMALL_PROGRAMS:
-            certify_problem(small if source == "program" else _solved(small))  # imports
+            certify_problem(small if source == "program" else _solve_by_cvxpy(small))  # imports
         begin = time.process_time()
         certificate = certify_problem(problem)
         seconds = time.process_time() - begin
@@ -277,10 +277,10 @@ class StepProcess:
     def _start(self) -> None:
         context = get_context("forkserver")
         context.set_forkserver_preload([__name__, "cvxpy"])
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, self._path, self._memory), daemon=True)
+        self._connection, child_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(child_end, self._path, self._memory), daemon=True)
         self._process.start()
-        other.close()
+        child_end.close()
 
 
 def processor_seconds(pid: int) -> float:

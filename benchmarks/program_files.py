@@ -195,13 +195,13 @@ def work(options: Any, results: Results) -> None:
     results = Results(line for line in results.lines if not is_due_again(line, limits))
     end = time.monotonic() + options.budget
     for file in files:
-        left = end - time.monotonic()
-        if left <= 0:
+        remaining_seconds = end - time.monotonic()
+        if remaining_seconds <= 0:
             break
         if options.again and file not in renewed:
             results = without(results, options.again, [file])
         for name, step, result in run(
-            [file], options.folder, results, journal, limits, options.only, options.certificates, left
+            [file], options.folder, results, journal, limits, options.only, options.certificates, remaining_seconds
         ):
             print(f"{name}, {step}: {json.dumps(plain(result))}", flush=True)
     keep(options.store, NAME, results)

@@ -138,8 +138,8 @@ def test_a_killed_run_continues_with_the_step_under_way(
     arguments = ["--folder", str(folder), "--collections", "netlib"]
 
     def run(name: str) -> Results:
-        where = ["--store", str(tmp_path / name), "--journal", str(tmp_path / name / "journal")]
-        assert files.main([*arguments, *where]) == 0
+        folders = ["--store", str(tmp_path / name), "--journal", str(tmp_path / name / "journal")]
+        assert files.main([*arguments, *folders]) == 0
         return load(tmp_path / name, files.NAME)
 
     whole = run("whole")
@@ -172,12 +172,12 @@ def test_certificates_are_done_anew_if_this_is_asked(folder: Path, tmp_path: Pat
     store, journal = tmp_path / "store", tmp_path / "journal"
     names = ["--store", str(store), "--journal", str(journal), "--folder", str(folder), "--collections", "netlib"]
     assert files.main([*names, "--only", "load", "solve"]) == 0
-    before = load(store, files.NAME)
-    assert {parameters["step"].split()[0] for parameters, _ in before} == {"load", "solve"}
+    first_results = load(store, files.NAME)
+    assert {parameters["step"].split()[0] for parameters, _ in first_results} == {"load", "solve"}
     assert files.main([*names, "--again", "certify", "--only", "certify"]) == 0
     after = load(store, files.NAME)
     assert len(after.select(step="certify program")) == 2
-    assert after.select(step="solve SCS") == before.select(step="solve SCS")
+    assert after.select(step="solve SCS") == first_results.select(step="solve SCS")
 
 
 def test_a_longer_limit_repeats_what_exceeded_a_shorter_one() -> None:
@@ -263,8 +263,8 @@ def test_the_tables_show_refuted_claims_and_contradicted_optima() -> None:
 
 @needs_instances
 def test_every_file_has_kept_results() -> None:
-    kept = {parameters["file"] for parameters, _ in kept_results() if parameters["step"] == "load"}
-    assert {*files.list_files(files.INSTANCES)} <= kept
+    stored_files = {parameters["file"] for parameters, _ in kept_results() if parameters["step"] == "load"}
+    assert {*files.list_files(files.INSTANCES)} <= stored_files
 
 
 def test_no_kept_certificate_contradicts_an_exact_optimum() -> None:
@@ -304,9 +304,9 @@ def test_the_page_is_written_from_the_kept_results_alone(tmp_path: Path) -> None
 def test_a_claim_is_shown_beside_its_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ["--store", str(tmp_path), "--show"]
     assert files.main([*names, "maros_meszaros/QPTEST.mat", "CLARABEL"]) == 0
-    printed = capsys.readouterr().out
-    assert "CLARABEL claims optimal 4.37187" in printed and "published: 4.3718750e+00" in printed
-    assert "the claim is not refuted" in printed
+    output = capsys.readouterr().out
+    assert "CLARABEL claims optimal 4.37187" in output and "published: 4.3718750e+00" in output
+    assert "the claim is not refuted" in output
     assert files.main([*names, "maros_meszaros/ABSENT.mat", "CLARABEL"]) == 2
 
 

@@ -300,6 +300,6 @@ def test_the_slack_of_cancelling_margins_is_in_proportion_to_the_hypothesis_weig
         U = np.random.default_rng(seed).uniform(-1.0, 1.0, (4, 6))
         certificate = program_of_pair(U, F, FixedEdges(0.0)).certify(w=1e8 * np.linalg.svd(U)[2][-1])
         w = [Fraction(weight) for weight in certificate.w.tolist()]
-        least = min(sum(Fraction(u) * weight for u, weight in zip(row, w, strict=True)) for row in U.tolist())
+        smallest_edge = min(sum(Fraction(u) * weight for u, weight in zip(row, w, strict=True)) for row in U.tolist())
         # Margins that are all positive prove infeasibility; then every lower bound is true.
-        assert Fraction(certificate.lower) <= least if np.isfinite(certificate.lower) else least > 0
+        assert Fraction(certificate.lower) <= smallest_edge if np.isfinite(certificate.lower) else smallest_edge > 0

@@ -28,10 +28,10 @@ def test_the_exact_optimum_of_a_file_is_saved_and_verified(third: Path, tmp_path
     saved = tmp_path / "optimum.json"
     assert document("certify-problem", third, "--exact", "--save", saved)["value"] == "1/3"
     assert document("verify", saved, "--data", third)["accepted"]
-    other = third.with_name("other.mps")
-    other.write_text(THIRD.replace("row 3", "row 0.3"))
-    assert document("certify-problem", other, "--exact", "--decimal")["value"] == "a/3"
-    assert run("verify", saved, "--data", other).exit_code == 1
+    another_program = third.with_name("other.mps")
+    another_program.write_text(THIRD.replace("row 3", "row 0.3"))
+    assert document("certify-problem", another_program, "--exact", "--decimal")["value"] == "a/3"
+    assert run("verify", saved, "--data", another_program).exit_code == 1
     assert "1/3" in run("certify-problem", third, "--exact").stdout
 
 

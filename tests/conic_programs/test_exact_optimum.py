@@ -282,6 +282,6 @@ def test_exact_optima_of_a_folder_are_measured(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "rounded.mps").write_text(text)
     (tmp_path / "notes.txt").write_text("no program")
     print_optima([str(tmp_path), "--solves", "2"])
-    printed = capsys.readouterr().out
-    assert "| rounded | 2 | 1 |" in printed and "| infeasible | 1.0000000000e-01 |" in printed
-    assert re.search(r"^rounded: .*\binfeasible\b.*\bone, three\b", printed, re.MULTILINE | re.DOTALL)
+    output = capsys.readouterr().out
+    assert "| rounded | 2 | 1 |" in output and "| infeasible | 1.0000000000e-01 |" in output
+    assert re.search(r"^rounded: .*\binfeasible\b.*\bone, three\b", output, re.MULTILINE | re.DOTALL)

@@ -166,7 +166,7 @@ def test_rays_of_programs_with_many_rows_are_linear_programs(slack: float, monke
 class EqualToAll(float):
     """A float that says that it is equal to every number."""
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, value: object) -> bool:
         return True
 
     __hash__ = float.__hash__

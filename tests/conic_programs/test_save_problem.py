@@ -57,11 +57,11 @@ def test_random_programs_are_read_as_they_were_written(tmp_path_factory: Any, se
     except OptionError as refusal:
         assert ending != ".npz" and ".npz" in str(refusal) and not path.exists()
         return
-    same = load_problem(path)
-    assert differences(program, same) == []
+    copy = load_problem(path)
+    assert differences(program, copy) == []
     if ending == ".npz":
-        assert (same.numbers, same.column_names, same.name) == (program.numbers, program.column_names, program.name)
-        assert [cone.name for cone in same.cones] == [cone.name for cone in program.cones]
+        assert (copy.numbers, copy.column_names, copy.name) == (program.numbers, program.column_names, program.name)
+        assert [cone.name for cone in copy.cones] == [cone.name for cone in program.cones]
 
 
 def files_of_others() -> list[Path]:

@@ -87,9 +87,9 @@ def test_the_scores_are_those_of_cross_validation_up_to_chance(k: int) -> None:
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(features, labels)
     splits = StratifiedKFold(5, shuffle=True, random_state=1)
     for nu, score in zip(model.nus_, model.nu_scores_, strict=True):
-        others = cross_val_score(MarginBoostClassifier(nu=float(nu), **ROUGH), features, labels, cv=splits)
+        scores = cross_val_score(MarginBoostClassifier(nu=float(nu), **ROUGH), features, labels, cv=splits)
         # Two sums of 150 rows, each right or wrong, over different folds: three standard deviations of the difference.
-        assert abs(others.mean() - score) <= 3.0 * np.sqrt(2.0 * score * (1.0 - score) / len(labels))
+        assert abs(scores.mean() - score) <= 3.0 * np.sqrt(2.0 * score * (1.0 - score) / len(labels))
 
 
 @pytest.mark.parametrize("scoring", SCORING_NAMES)

@@ -88,21 +88,21 @@ def test_a_pickle_is_as_small_as_a_file_and_copies_keep_the_runs(base: str, tmp_
     model.save(tmp_path / "model.npz")
     text = pickle.dumps(model)
     assert len(text) < 2 * (tmp_path / "model.npz").stat().st_size + 20_000 < features.nbytes / 2
-    others: list[Any] = [pickle.loads(text), MarginBoostClassifier.load(tmp_path / "model.npz")]
-    for other in others:
-        np.testing.assert_array_equal(other.decision_function(features), model.decision_function(features))
-        np.testing.assert_array_equal(other.certificate_.d, model.certificate_.d)
-        assert other.certificate_.recorded and other.certificate_.upper == model.certificate_.upper
+    copies: list[Any] = [pickle.loads(text), MarginBoostClassifier.load(tmp_path / "model.npz")]
+    for model_copy in copies:
+        np.testing.assert_array_equal(model_copy.decision_function(features), model.decision_function(features))
+        np.testing.assert_array_equal(model_copy.certificate_.d, model.certificate_.d)
+        assert model_copy.certificate_.recorded and model_copy.certificate_.upper == model.certificate_.upper
         with pytest.raises(AttributeError, match="store_training"):
-            _ = other.run_
+            _ = model_copy.run_
         with pytest.raises(OptionError, match="store_training"):
-            other.save_certificate(tmp_path / "proof.json", features, labels)
-    for other in (
+            model_copy.save_certificate(tmp_path / "proof.json", features, labels)
+    for model_copy in (
         copy.copy(model),
         copy.deepcopy(model),
         pickle.loads(pickle.dumps(model.set_params(store_training=True))),
     ):
-        other.save_certificate(tmp_path / "proof.json", features, labels)
+        model_copy.save_certificate(tmp_path / "proof.json", features, labels)
     assert len(pickle.dumps(model)) > features.nbytes / 4
 
 

@@ -31,13 +31,13 @@ from boostopt.problem_certificates.cone_proofs.weak_duality import MultiplierCha
 INF = np.inf
 
 
-def program(c: Any, A: Any, row_lower: Any, row_upper: Any, lower: Any, upper: Any, **others: Any) -> ConicProgram:
+def program(c: Any, A: Any, row_lower: Any, row_upper: Any, lower: Any, upper: Any, **options: Any) -> ConicProgram:
     """Return a program of arrays of numbers."""
     c, row_lower, row_upper, lower, upper = (
         np.asarray(values, dtype=float) for values in (c, row_lower, row_upper, lower, upper)
     )
     matrix = scipy.sparse.csc_array(np.asarray(A, dtype=float).reshape(len(row_lower), len(c)))
-    return ConicProgram(matrix, c, row_lower, row_upper, lower, upper, **others)
+    return ConicProgram(matrix, c, row_lower, row_upper, lower, upper, **options)
 
 
 def random_linear_program(seed: int) -> ConicProgram:
@@ -131,9 +131,9 @@ def test_dependent_equations_are_used_only_if_they_are_consistent() -> None:
     assert certificate.lower <= 2 <= certificate.upper
     assert certificate.scaled_gap <= 1e-6
     sides = [1, 1, 2 + 2e-16 * 2]
-    moved = replace(consistent, row_lower=np.array(sides), row_upper=np.array(sides))
-    assert certify_problem(moved).status == "infeasible"
-    curved = replace(moved, P=scipy.sparse.eye_array(3, format="csc"))
+    changed = replace(consistent, row_lower=np.array(sides), row_upper=np.array(sides))
+    assert certify_problem(changed).status == "infeasible"
+    curved = replace(changed, P=scipy.sparse.eye_array(3, format="csc"))
     assert certify_problem(curved).status == "infeasible"
     assert certify_problem(replace(consistent, P=curved.P)).status == "bounded"
 
@@ -287,7 +287,7 @@ def test_shifts_by_curvature_leave_the_quadratic_form_semidefinite(seed: int) ->
         assert pivot > 0 or not any(rows[k][k:])
         for i in range(k + 1, n):
             factor = rows[i][k] / pivot if pivot else Fraction(0)
-            rows[i] = [value - factor * other for value, other in zip(rows[i], rows[k], strict=True)]
+            rows[i] = [value - factor * pivot for value, pivot in zip(rows[i], rows[k], strict=True)]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -532,10 +532,10 @@ def test_each_condition_of_a_program_is_measured(changes: dict[str, list[float]]
     form = cone_form(quadratic_program())
     answer = solve_form(form)
     assert all(item.residuals.max() <= 1e-6 * item.scale for item in program_conditions(form, answer))
-    wrong = replace(answer, **{name: np.array(values) for name, values in changes.items()})
+    lie = replace(answer, **{name: np.array(values) for name, values in changes.items()})
     residuals = {
         item.names[int(np.argmax(item.residuals))]: float(item.residuals.max())
-        for item in program_conditions(form, wrong)
+        for item in program_conditions(form, lie)
         if item.kind == kind and item.residuals.max() > 0.1
     }
     assert worst in residuals

@@ -216,8 +216,8 @@ def test_minorants_in_floats_contain_those_in_balls(name: str, monkeypatch: pyte
             assert size > 0 or not is_known
             continue
         scale = 1 + float(np.abs(minorant.slopes[0]).max())
-        for ours, other in zip(enclosing_balls(*minorant.slopes), exact.slopes, strict=True):
-            assert ours.overlaps(other) and float(ours.rad()) <= 1e-11 * scale
+        for ours, reference in zip(enclosing_balls(*minorant.slopes), exact.slopes, strict=True):
+            assert ours.overlaps(reference) and float(ours.rad()) <= 1e-11 * scale
         assert minorant.offset.overlaps(exact.offset) and minorant.multiplier_size.overlaps(exact.multiplier_size)
         assert float(minorant.offset.rad()) <= 1e-11 * (1 + abs(float(minorant.offset.mid())))
 

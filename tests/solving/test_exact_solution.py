@@ -96,11 +96,11 @@ def test_lies_are_not_proved(two_sided: bool) -> None:
     assert solution.value is not None and solution.d is not None and solution.w is not None
     d, w = list(solution.d), list(solution.w)
     i, j = d.index(max(d)), d.index(min(d))
-    moved = [value + Fraction(int(k == j) - int(k == i), 2**70) for k, value in enumerate(d)]
+    changed = [value + Fraction(int(k == j) - int(k == i), 2**70) for k, value in enumerate(d)]
     lies = {
         "another value": replace(solution, value=solution.value + Fraction(1, 2**90)),
         "no value": replace(solution, value=None),
-        "other example weights": replace(solution, d=tuple(moved)),
+        "other example weights": replace(solution, d=tuple(changed)),
         "example weights of another sum": replace(solution, d=(d[0] + 1, *d[1:])),
         "other hypothesis weights": replace(solution, w=(*w[1:], w[0])),
         "hypothesis weights that are too large": replace(solution, w=tuple(2 * value for value in w)),

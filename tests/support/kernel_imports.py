@@ -8,7 +8,7 @@ from collections.abc import Set
 from pathlib import Path
 
 
-def check_imports(kernel: Path, names: Set[str], others: Set[str]) -> None:
+def check_imports(kernel: Path, names: Set[str], permitted_modules: Set[str]) -> None:
     """Assert that a kernel consists of some modules, which import each other, the standard library and others alone.
 
     Parameters
@@ -17,11 +17,11 @@ def check_imports(kernel: Path, names: Set[str], others: Set[str]) -> None:
         The folder of the kernel, in `boostopt/verification`.
     names
         The names of the modules.
-    others
+    permitted_modules
         The other modules that may be imported.
     """
     assert {path.stem for path in kernel.glob("*.py")} - {"__init__"} == names
-    permitted = {f"boostopt.verification.{kernel.name}.{name}" for name in names} | others
+    permitted = {f"boostopt.verification.{kernel.name}.{name}" for name in names} | permitted_modules
     for name in names:
         for node in ast.walk(ast.parse((kernel / f"{name}.py").read_text())):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

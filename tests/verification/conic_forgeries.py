@@ -279,12 +279,12 @@ def answer_opposite(document: Document, rng: np.random.Generator) -> None:
 
 def prove_another(document: Document, rng: np.random.Generator) -> None:
     """Take parts of the certificate of another program."""
-    other = json.loads(text(int(rng.integers(N_PROGRAMS))) or b"{}")
-    if other and rng.integers(2):
-        document["claim"] = other["claim"]
+    neighbour = json.loads(text(int(rng.integers(N_PROGRAMS))) or b"{}")
+    if neighbour and rng.integers(2):
+        document["claim"] = neighbour["claim"]
     for name in ("x", "y", "z", "w", "ray"):
-        if other and rng.integers(2):
-            document["proof"][name] = other["proof"][name]
+        if neighbour and rng.integers(2):
+            document["proof"][name] = neighbour["proof"][name]
 
 
 def shift_form(document: Document, rng: np.random.Generator) -> None:

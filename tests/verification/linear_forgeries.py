@@ -150,12 +150,12 @@ def answer_opposite(document: Document, rng: np.random.Generator) -> None:
 
 def prove_another(document: Document, rng: np.random.Generator) -> None:
     """Take parts of the certificate of another program."""
-    other = json.loads(text(int(rng.integers(N_PROGRAMS))))
+    neighbour = json.loads(text(int(rng.integers(N_PROGRAMS))))
     if rng.integers(2):
-        document["claim"] = other["claim"]
+        document["claim"] = neighbour["claim"]
     for name in ("x", "y", "ray"):
         if rng.integers(2):
-            document["proof"][name] = other["proof"][name]
+            document["proof"][name] = neighbour["proof"][name]
 
 
 def state_in_tenths(document: Document, rng: np.random.Generator) -> None:

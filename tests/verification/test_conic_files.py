@@ -158,8 +158,8 @@ def test_bounds_that_move_inward_by_one_unit_are_rejected(name: str, tmp_path: P
     document = json.loads(path.read_text())
     for end, direction in (("lower", INF), ("upper", -INF)):
         value = float(conic_forgeries.fraction_of(document["claim"][end]))
-        moved = Fraction(math.nextafter(value, direction))
-        changed = {**document, "claim": {**document["claim"], end: conic_forgeries.text_of(moved)}}
+        changed_bound = Fraction(math.nextafter(value, direction))
+        changed = {**document, "claim": {**document["claim"], end: conic_forgeries.text_of(changed_bound)}}
         assert re.search(
             rf"claims .* at {'least' if end == 'lower' else 'most'}", verify_conic_certificate(changed).reason
         )
@@ -414,13 +414,13 @@ def test_forms_are_semidefinite_by_their_diagonal_or_by_elimination(monkeypatch:
 
 
 def test_the_checker_imports_no_solver_and_nothing_that_makes_certificates() -> None:
-    others = {
+    permitted_modules = {
         *(f"boostopt.verification.linear_kernel.{name}" for name in ("linear_checker", "linear_schema")),
         *(f"boostopt.verification.problem_kernel.{name}" for name in ("problem_checker", "problem_schema")),
         "boostopt.verification.problem_kernel.rationals_and_balls",
         "boostopt.verification.trusted_kernel.json_parsing",
     }
-    check_imports(KERNEL, {"cone_points", "conic_checker", "conic_schema", "semidefinite_forms"}, others)
+    check_imports(KERNEL, {"cone_points", "conic_checker", "conic_schema", "semidefinite_forms"}, permitted_modules)
 
 
 @pytest.mark.thorough

@@ -163,8 +163,8 @@ def test_other_edge_functions_have_their_largest_edge_over_a_class(G: EdgeFuncti
     assert verification, verification.reason
     assert verification.quantity == run.class_certificate.quantity
     assert ("G" in json.loads(path.read_text())["formulation"]) == isinstance(G, BoundedEdges)
-    other = page_of(squares, BoundedEdges(0.5) if isinstance(G, BoundedEdges) else MaximumEdge())
-    assert "another G" in verify(path, oracle_of(), formulation=other).reason
+    another_formulation = page_of(squares, BoundedEdges(0.5) if isinstance(G, BoundedEdges) else MaximumEdge())
+    assert "another G" in verify(path, oracle_of(), formulation=another_formulation).reason
 
 
 def test_absolute_edges_need_a_class_with_negations(tmp_path: Path) -> None:

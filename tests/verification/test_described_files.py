@@ -221,13 +221,13 @@ def test_feasible_programs_are_not_claimed_to_be_infeasible(tmp_path: Path) -> N
 
 def test_intervals_with_one_end_travel(tmp_path: Path) -> None:
     path, program = tmp_path / "file.json", of_edges_below(0.5, MARGINS, lambda d: cp.sum_squares(d))
-    solved = program.solve("cvxpy:clarabel").certificate
+    certificate_of_answer = program.solve("cvxpy:clarabel").certificate
     for ends in ({"upper": np.inf}, {"lower": -np.inf}):
-        certificate = dataclasses.replace(solved, **ends)
+        certificate = dataclasses.replace(certificate_of_answer, **ends)
         certificate.save(path, program)
         verification = verify(path, program)
         assert verification and verification.outcome == "solved", verification.reason
-        assert verification.lower - 1e-6 <= solved.lower or verification.lower == -np.inf
+        assert verification.lower - 1e-6 <= certificate_of_answer.lower or verification.lower == -np.inf
         assert (verification.lower, verification.upper)["lower" not in ends] in (-np.inf, np.inf)
         document = json.loads(path.read_text())
         assert document["claim"]["status"] == "open"
@@ -235,7 +235,7 @@ def test_intervals_with_one_end_travel(tmp_path: Path) -> None:
         path.write_text(json.dumps(document))
         assert not verify(path, program)
     with pytest.raises(ProblemError, match=r"\bstates a finite end\b.*\bgot\b.*\bkeep\b"):
-        dataclasses.replace(solved, lower=-np.inf, upper=np.inf).save(path, program)
+        dataclasses.replace(certificate_of_answer, lower=-np.inf, upper=np.inf).save(path, program)
 
 
 def of_hinge() -> Any:
