@@ -86,8 +86,8 @@ def _write(results: Results, folder: Path) -> str:
         f"{seeds(results)}). Print had COIN-LP, and names no method. Optima of a linear program are not unique, so "
         f"the methods come to other distributions, other hypotheses and other curves. Whether the error changes by "
         f"more than {STABLE:g} in a round on most splits: {', and '.join(conclusions)}. A verdict that depends on "
-        f"neither is one about LPBoost. The sizes of its changes are statements about a solver and a convention as well.\n\n"
-        + table(header, rows)
+        f"neither is one about LPBoost. The sizes of its changes are statements about a solver and a convention as "
+        f"well.\n\n" + table(header, rows)
     )
 
 
