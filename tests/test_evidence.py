@@ -18,7 +18,12 @@ import pytest
 from support.speeds import many
 from support.squares import SEEDS, SQUARES, work
 
-from benchmarks.evidence import dissertation_runs, dissertation_table_claims, soft_margins_table_runs
+from benchmarks.evidence import (
+    dissertation_claims,
+    dissertation_runs,
+    dissertation_table_claims,
+    soft_margins_table_runs,
+)
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import claims_page, lines_of, verdicts_by_sentence
 from benchmarks.evidence.experiment import (
@@ -248,10 +253,10 @@ def test_a_claim_about_several_sets_is_decided_on_each() -> None:
     # 8 of 11 cases, and one set of the two: more than half of all decides nothing.
     partly = count_by_set({"a": [True] * 7, "b": [True, False, False, False]}, "runs")
     assert partly == Decision(False, "a 7 of 7, b 1 of 4 runs", by_set={"a": True, "b": False})
-    assert partly.is_partial
+    assert partly is not None and partly.is_partial
     fixed = count_by_set({"a": [True] * 7 + [False]}, "values of eta", always=True)
     assert fixed == Decision(False, "a 7 of 8 values of eta", by_set={"a": False})
-    assert not fixed.is_partial
+    assert fixed is not None and not fixed.is_partial
 
 
 def test_claims_are_undecided_without_results() -> None:
@@ -307,6 +312,24 @@ def test_printed_means_reproduce_where_chance_explains_what_misses() -> None:
         assert count_agreements([False] * missed + [True] * (n - missed), "sets") == Decision(
             holds, f"{n - missed} of {n} sets"
         )
+
+
+def test_printed_draws_reproduce_where_as_many_lie_within_the_range_of_ours_as_chance_has_it() -> None:
+    # Of eleven draws two are the ends, so that one lies outside the range of the ten others in two of eleven cases.
+    for missed, holds in ((0, True), (2, True), (3, False)):
+        decision = count_agreements([False] * missed + [True] * (4 - missed), "cells", 2 / 11)
+        assert decision == Decision(holds, f"{4 - missed} of 4 cells")
+
+
+def test_runs_at_another_epsilon_decide_nothing_about_the_figures() -> None:
+    def unit(way: str, seconds: float, **more: float) -> dict[str, Any]:
+        parameters = {"data": "german", "hypotheses": "raw", "way": way, **more}
+        return {"parameters": parameters, "result": {"held": True, "seconds": seconds}, "cpu": 0.0}
+
+    units = [unit("erlp", 2.0), unit("step", 1.0), unit("erlp", 1.0, epsilon=1e-8), unit("step", 2.0, epsilon=1e-8)]
+    claims = {claim.sentence: claim for claim in dissertation_claims.SMALL_EPSILON}
+    decisions = [claims[key].decide(Results(units)) for key in ("T 5.29 raw", "T 5.5 1e-8")]
+    assert [decision is not None and decision.holds for decision in decisions] == [True, False]
 
 
 def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:

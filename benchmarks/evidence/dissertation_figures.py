@@ -477,8 +477,8 @@ def _fine_written(all_results: Results, folder: Path) -> str:
 def _at_smallest(results: Results) -> str:
     """Say what the runs on german over raw features at the epsilon of the text came to; "" where there are none."""
     words = [
-        f"{WAYS[p['way']]} {r['rounds']:,} rounds and {r['seconds']:.2f} s, delta {r['delta']:.1e}, ended by "
-        f"{'the rule' if r['held'] else r['reason'].partition(':')[0]}"
+        f"{WAYS[p['way']]} {r['rounds']:,} rounds and {r['seconds']:.2f} s, delta {r['delta']:.1e}, and then "
+        f"{'the rule holds' if r['held'] else r['reason'].partition(':')[0]}"
         for p, r in results
     ]
     return f"\n\nAt epsilon = {SMALLEST:g}, on german over raw features: {'; '.join(words)}." if words else ""

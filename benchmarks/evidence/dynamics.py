@@ -439,7 +439,7 @@ def _figure_2d_written(results: Results, folder: Path) -> str:
         "most, on the printed axes; “later” are cycles that these rounds do not reach. A cycle longer than 3, as in "
         f"print, is reached with {soon} of {len(results)} seeds, within {longest} rounds with {longer}. In {even} of "
         f"{len(cycles)} cycles the examples that take part have the same margin; in {n_even} it is "
-        f"the best there is.\n\n{image}\n\n"
+        f"the best there is, which no theorem says.\n\n{image}\n\n"
         + table(["seed", f"period in {rounds} rounds", f"in {longest}", "margin of the cycle", "best margin"], rows)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def draw_instances(path: Path) -> None:
     draw_shares(path, curves, "distance of a claim from the interval, relative")
 
 
-def draw_shares(path: Path, values_by_label: dict[str, Sequence[float]], label: str) -> None:
+def draw_shares(path: Path, values_by_label: Mapping[str, Sequence[float]], label: str) -> None:
     """Draw for each label the share of values that are larger than a number, against the number."""
     from matplotlib.figure import Figure
 
