@@ -42,6 +42,9 @@ FOLDED = "hide-input"
 COLORS = 256
 """Colours that a picture keeps. Text, lines and level sets look the same, and the file is a third as large."""
 
+BUSY = "did not start within"
+"""Words of an output that say that the machine was busy: such a figure is none of a solver, and is not published."""
+
 PLACES = {
     re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py": "<cell>",
     rf"(?:{re.escape(sys.prefix)}|{re.escape(sys.base_prefix)})/(?:lib/python[\d.]+/)?(?:site-packages/)?": "",
@@ -165,7 +168,7 @@ def make(source: Path, text_alone: bool = False) -> Path:
     Raises
     ------
     ValueError
-        Nothing is to be run, but the code has changed or was never run.
+        Nothing is to be run, but the code has changed or was never run; or an output says that the machine was busy.
     CellExecutionError, CellTimeoutError
         A cell failed, or took longer than it may.
     """
@@ -180,6 +183,12 @@ def make(source: Path, text_alone: bool = False) -> Path:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             put_in_order(output, alt_text(cell))
+            if not text_alone and BUSY in str(output):
+                raise ValueError(
+                    f"expected outputs of an idle machine; a process {BUSY} its limit, in the cell that begins with "
+                    f"{cell.source.splitlines()[0]!r}. "
+                    f"Run it again: make notebooks NOTEBOOK={source.stem}"
+                )
     nbformat.validate(notebook)
     text = f"{nbformat.writes(notebook)}\n".encode()
     write_atomically(file, lambda opened: opened.write(text))

@@ -151,6 +151,14 @@ def test_a_rich_output_needs_no_plain_text(files: Any, source: Path, monkeypatch
     assert all(output.metadata == {} for output in cell.outputs)
 
 
+def test_outputs_of_a_busy_machine_are_refused(files: Any, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "cvxpy:scs: its process did not start within 0.485 s"
+    monkeypatch.setattr(files, "run", ran(lambda: [nbformat.v4.new_output("stream", text=text)]))
+    with pytest.raises(ValueError, match=r"expected outputs of an idle machine; .*'import warnings'.* Run it again"):
+        files.make(source)
+    assert not source.with_suffix(".ipynb").exists()
+
+
 def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, source: Path, monkeypatch: Any) -> None:
     header = "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---"
     edit(source, ":tags: [hide-input]\n", header)

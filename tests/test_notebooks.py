@@ -181,6 +181,7 @@ def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> Non
         texts_by_type = {kind: text for kind, text in output.get("data", {}).items() if not kind.startswith("image/")}
         output_text = json.dumps([output.get("text", []), texts_by_type])
         assert not PLACE.search(output_text), output_text
+        assert "did not start within" not in output_text, output_text
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)

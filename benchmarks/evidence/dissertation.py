@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.evidence import dissertation_figures, dissertation_tables
+from benchmarks.evidence import dissertation_figures, dissertation_solvers, dissertation_tables
 
-EXPERIMENTS = (*dissertation_figures.EXPERIMENTS, *dissertation_tables.EXPERIMENTS)
+EXPERIMENTS = (
+    *dissertation_figures.EXPERIMENTS,
+    *dissertation_solvers.EXPERIMENTS,
+    *dissertation_tables.EXPERIMENTS,
+)

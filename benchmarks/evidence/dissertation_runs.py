@@ -203,12 +203,11 @@ def fit(algorithm: str, oracle: Oracle, share: float, eta: float, epsilon: float
     return Fit(run, time.process_time() - began)
 
 
-def lpboost(oracle: Oracle, share: float, epsilon: float, history: bool = False) -> Fit:
-    """Run LPBoost, algorithm 2.1."""
+def lpboost(oracle: Oracle, share: float, epsilon: float, history: bool = False, backend: str = "auto") -> Fit:
+    """Run LPBoost, algorithm 2.1, with a solver of linear programs."""
     began, nu = time.process_time(), count(share, oracle.N)
-    run = boost(
-        "lpboost", oracle, nu=nu, epsilon=epsilon, update="total", rules=["optimum"], max_rounds=1000, history=history
-    )
+    how: dict[str, Any] = {"update": "total", "rules": ["optimum"], "max_rounds": 1000, "history": history}
+    run = boost("lpboost", oracle, nu=nu, epsilon=epsilon, backend=backend, **how)
     return Fit(run, time.process_time() - began)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,14 +72,22 @@ class Decision:
     Attributes
     ----------
     holds
-        Whether it does.
+        Whether it does; of a claim about several sets, on each of them.
     ours, printed_figure
         Our figure, and the printed one; "" where print has words alone.
+    by_set
+        Whether it holds on each set, for a claim that is decided set by set.
     """
 
     holds: bool
     ours: str
     printed_figure: str = ""
+    by_set: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the claim holds on some sets and not on others."""
+        return not self.holds and any(self.by_set.values())
 
 
 @cache
@@ -100,7 +108,8 @@ def count_cases(holds: Iterable[bool], noun: str = "seeds", always: bool = False
     noun
         The counted things, in the plural.
     always
-        Whether one exception refutes it: a theorem, or what is said of all cases.
+        Whether one exception refutes it: a theorem, or what is said of fixed cases. The rule of more than half is for
+        random draws, and for what print says of most cases.
     """
     outcomes = list(holds)
     if not outcomes:
@@ -109,14 +118,41 @@ def count_cases(holds: Iterable[bool], noun: str = "seeds", always: bool = False
     return Decision(n_true == n if always else 2 * n_true > n, f"{n_true} of {n} {noun}")
 
 
+def count_by_set(outcomes: Mapping[str, Sequence[bool]], noun: str = "seeds", always: bool = False) -> Decision | None:
+    """Return whether a claim holds on each set, with the counts of every set; None where no set has a case.
+
+    Parameters
+    ----------
+    outcomes
+        Of each set, whether the claim holds in each of its draws or cases; sets without any are left out.
+    noun, always
+        As of `count_cases`, which decides each set.
+    """
+    decisions = {name: count_cases(holds, noun, always) for name, holds in outcomes.items()}
+    by_set = {name: decision.holds for name, decision in decisions.items() if decision is not None}
+    if not by_set:
+        return None
+    counts = [f"{name} {sum(outcomes[name])} of {len(outcomes[name])}" for name in by_set]
+    return Decision(all(by_set.values()), f"{', '.join(counts)} {noun}", by_set=by_set)
+
+
 BY_CHANCE = 0.05
 """The share of means that miss a printed one by more than two standard errors where nothing is different."""
 
 
-def count_agreements(holds: Iterable[bool], noun: str) -> Decision | None:
-    """Return whether so many means miss print as chance explains; None where there are none.
+def count_agreements(holds: Iterable[bool], noun: str, chance: float = BY_CHANCE) -> Decision | None:
+    """Return whether so many figures miss print as chance explains; None where there are none.
 
-    It does not where as many misses, one in twenty being expected, have a probability below one in twenty.
+    It does not where as many misses have a probability below one in twenty.
+
+    Parameters
+    ----------
+    holds
+        Of each figure, whether it agrees with print.
+    noun
+        The figures, in the plural.
+    chance
+        The probability that a figure misses where nothing is different, in (0, 1).
     """
     outcomes = list(holds)
     if not outcomes:
@@ -124,7 +160,7 @@ def count_agreements(holds: Iterable[bool], noun: str) -> Decision | None:
     from scipy.stats import binom
 
     n, agree = len(outcomes), sum(outcomes)
-    as_many = float(binom.sf(n - agree - 1, n, BY_CHANCE))
+    as_many = float(binom.sf(n - agree - 1, n, chance))
     return Decision(as_many >= BY_CHANCE, f"{agree} of {n} {noun}")
 
 
@@ -134,26 +170,55 @@ class Claim:
 
     Attributes
     ----------
-    place
-        Where it stands.
+    sentence
+        The key of what print says, in the list of sentences.
     says
-        The statement, a sentence.
+        What is tested, a sentence.
     decide
         Returns the decision from the results of the experiment, None while units that it takes are missing.
+    is_weaker
+        Whether less is tested than print says: such a line stands apart, and beside one for all that print says.
     """
 
-    place: str
+    sentence: str
     says: str
     decide: Callable[[Results], Decision | None]
+    is_weaker: bool = False
 
 
 Ask = Callable[[Results], Iterable[bool]]
 """Returns of each draw or case in some results whether a statement holds there."""
 
 
-def counted_claim(place: str, says: str, ask: Ask, noun: str = "seeds", always: bool = False) -> Claim:
+def counted_claim(
+    sentence: str, says: str, ask: Ask, noun: str = "seeds", always: bool = False, is_weaker: bool = False
+) -> Claim:
     """Return a claim that is counted: see `count_cases`."""
-    return Claim(place, says, lambda results: count_cases(ask(results), noun, always))
+    return Claim(sentence, says, lambda results: count_cases(ask(results), noun, always), is_weaker)
+
+
+def claim_by_set(
+    sentence: str,
+    says: str,
+    names: Sequence[str],
+    ask: Callable[[Results, str], Sequence[bool]],
+    noun: str = "seeds",
+    always: bool = False,
+) -> Claim:
+    """Return a claim that is decided on each of some sets: see `count_by_set`.
+
+    Parameters
+    ----------
+    sentence, says
+        As of a `Claim`.
+    names
+        Names of the sets.
+    ask
+        Returns of each draw or case on a set whether the claim holds there.
+    noun, always
+        As of `count_cases`.
+    """
+    return Claim(sentence, says, lambda results: count_by_set({n: ask(results, n) for n in names}, noun, always))
 
 
 def ask_each_unit(holds: Callable[[Result], bool], **selection: Any) -> Ask:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.evidence.claims import claims_page
+from benchmarks.evidence.claims import claims_page, lines_of, verdicts_by_sentence
 from benchmarks.evidence.experiment import Experiment, Results
+from benchmarks.evidence.sentences import sentences_page
 from benchmarks.evidence.store import load
 
 PAGES = {
@@ -43,6 +44,7 @@ def write_evidence(folder: Path, experiments: Sequence[Experiment], results: Map
         if parts:
             pages[name] = f"# {title}\n\n" + "\n\n".join(parts) + "\n"
     pages["claims"] = claims_page(experiments, results)
+    pages["sentences"] = sentences_page(verdicts_by_sentence(lines_of(experiments, results)))
     contents = "\n".join(pages)
     pages["index"] = f"# Evidence\n\n{ABOUT}\n\n```{{toctree}}\n:maxdepth: 2\n\n{contents}\n```\n"
     return pages

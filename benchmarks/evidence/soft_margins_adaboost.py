@@ -422,54 +422,54 @@ def _all_falls(cases: Sequence[tuple[float, int]]) -> Ask:
 
 FIGURE_2 = (
     counted_claim(
-        "figure 2",
-        "AdaBoost's weights concentrate: the heaviest tenth has more after 100 rounds than after the first.",
+        "R figure 2",
+        "The heaviest tenth of the patterns has more weight after 100 rounds than after the first.",
         ask_each_unit(_concentrates),
     ),
 )
 
 FIGURES_4_7_8 = (
-    counted_claim("figure 4", "The smallest margin falls with the noise: 0, 9 and 16 %.", _all_falls(CASES[:3])),
+    counted_claim("R figure 4 noise", "The smallest margin is less at each higher noise.", _all_falls(CASES[:3])),
     counted_claim(
-        "figure 4",
-        "The smallest margin grows with the complexity of the networks: 7, 13 and 30 centres.",
+        "R figure 4 centres",
+        "The smallest margin is larger at each higher number of centres.",
         _all_falls((CASES[4], CASES[2], CASES[3])),
     ),
     counted_claim(
-        "theorem 3",
-        "It bounds the share of small margins.",
+        "R theorem 3",
+        "On every run the product bounds the share of small margins.",
         ask_each_unit(lambda r: r["theorem_3"]),
         always=True,
         noun="runs",
     ),
     counted_claim(
-        "lemma 5",
-        "Patterns of both classes come to the same smallest margin.",
+        "R lemma 5",
+        "The smallest margins of the classes are nearly the same in the end.",
         ask_each_unit(lambda r: abs(r["of_classes"][0] - r["of_classes"][1]) < NEAR / 2),
         noun="runs",
     ),
     counted_claim(
-        "note 3",
-        "|b| is often above 100 after 200 rounds.",
+        "R note 3",
+        "|b| is above 100 after 200 rounds.",
         ask_each_unit(_is_long),
         noun="runs",
     ),
     counted_claim(
-        "figure 7",
-        f"After 200 rounds the margins are almost the asymptotic ones: distributions differ by {ALMOST} at most.",
+        "R figure 7",
+        f"The distributions of margins after 200 rounds and in the end differ by {ALMOST} at most.",
         lambda results: [
             _to_come(r) <= ALMOST for _, r in results.select(K=30, noise=0.16) if r["rounds"] > STAGES_7[-1]
         ],
     ),
     counted_claim(
-        "figure 8",
-        "AdaBoost overfits noisy data in the end.",
+        "R figure 8 overfits",
+        "The test error in the end is above the least of the run.",
         ask_each_unit(_overfits, K=30, noise=0.16),
         noun="runs",
     ),
     counted_claim(
-        "figure 8",
-        "The least test error is after about 80 rounds: half as many to twice as many.",
+        "R figure 8 time",
+        "The least test error is after 40 to 160 rounds.",
         ask_each_unit(_in_time, K=30, noise=0.16),
         noun="runs",
     ),

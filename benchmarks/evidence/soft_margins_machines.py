@@ -345,8 +345,8 @@ def _draw(axis: Any, line: Mapping[str, Any], away: float, style: str, color: st
 
 FIGURE_5 = (
     counted_claim(
-        "figure 5",
-        "The hard margin has more than twice the test error of C = 0.1.",
+        "R figure 5",
+        "The test error of the hard margin is more than twice that of C = 0.1.",
         ask_each_unit(lambda r: r["hard margin"]["error"] > 2 * r["C = 0.1"]["error"]),
         noun="draws, in two readings of the width",
     ),
@@ -354,7 +354,7 @@ FIGURE_5 = (
 
 FIGURE_6 = (
     counted_claim(
-        "figure 6",
+        "R figure 6",
         "Support patterns and support vectors overlap most where the kernel is as wide as the networks on average.",
         ask_each_unit(lambda r: _widest(r) == 1.0),
     ),
@@ -362,8 +362,8 @@ FIGURE_6 = (
 
 FIGURE_9 = (
     counted_claim(
-        "figure 9",
-        f"One outlier or one wrong label moves the line of the largest margin: it turns by over {TURNED} degrees.",
+        "R figure 9",
+        f"The line turns by over {TURNED} degrees.",
         lambda results: [far for _, r in results if _separated(r) for far in _direction_changes(r)],
         noun="cases",
     ),

@@ -26,6 +26,7 @@ from scipy.special import logsumexp
 
 from boostopt import boost
 from boostopt.boosting.run.run import Run
+from boostopt.oracles import GivenMargins
 
 pytestmark = pytest.mark.every(2)
 
@@ -203,3 +204,21 @@ def test_theorem_3_and_corollary_4_of_ata(choose: str, seed: int) -> None:
     assert (margins >= (A + B) / (A - B) - math.log(total) / totals - 1e-9).all()
     assert margins[-1] <= random_class.optimum + LP
     assert_bounds(random_class, run)
+
+
+@pytest.mark.parametrize("phi", [0.3, 0.4, 0.45])
+def test_ata_comes_to_the_margin_of_its_errors_and_of_phi(phi: float) -> None:
+    """(6) falls to 1 - 2 phi as the largest error comes to phi: so a run with errors below phi has this margin."""
+    errors_near = phi - np.array([1e-1, 1e-2, 1e-4, 1e-6])
+    A, B = np.log(phi / errors_near), np.log((1.0 - phi) / (1.0 - errors_near))
+    bounds = (A + B) / (A - B)
+    assert (np.diff(bounds) < 0).all()
+    assert bounds[-1] == pytest.approx(1.0 - 2.0 * phi, abs=1e-5)
+    assert (bounds > 1.0 - 2.0 * phi).all()
+    N = 12
+    U = np.ones((N, N)) - 2.0 * np.eye(N)  # the best margin is 5/6, above every 1 - 2 phi here
+    run = boost("ata", GivenMargins(U), phi=phi, epsilon=EPSILON, rules=(), max_rounds=60)
+    margins, totals = after(run)
+    assert len(margins) == 60
+    assert (margins >= 1.0 - 2.0 * phi - math.log(N) / totals - 1e-9).all()
+    assert margins[-1] > 1.0 - 2.0 * phi - 0.1

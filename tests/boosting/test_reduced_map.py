@@ -184,6 +184,27 @@ def test_the_unfolded_triangle() -> None:
     np.testing.assert_allclose(steps, 0.01 / 2, atol=1e-14)
 
 
+def test_no_matrix_has_a_cycle_shorter_than_three() -> None:
+    """Two rounds restore no weights: with edges r and s and signs a and b they divide one by (1 + a r)(1 + b s).
+
+    This is above 1 for a = b = 1 and below 1 for a = b = -1. So each example with a weight has opposite signs.
+    Where both kinds occur, (1 + r)(1 - s) = (1 - r)(1 + s) = 1, which needs r = s = 0. Where one occurs, an edge is 1.
+    """
+    r, s = np.meshgrid(np.linspace(0.01, 0.99, 99), np.linspace(0.01, 0.99, 99))
+    assert ((1 + r) * (1 + s) > 1).all()
+    assert ((1 - r) * (1 - s) < 1).all()
+    assert ((1 + r) * (1 - s) * (1 - r) * (1 + s) < 1).all()
+    rng, periods = np.random.default_rng(5), list[int]()
+    for m in (3, 4, 5, 6):
+        for _ in range(3):
+            M = cycle_mxm(m).U[:, rng.permutation(m)]
+            cycle = find_cycle(M, *iterate(M, rng.dirichlet(np.ones(m)), 400))
+            if cycle is not None:
+                periods.append(cycle.period)
+    assert len(periods) > 8
+    assert min(periods) == 3
+
+
 def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
     trajectory, _ = iterate(THREE.U, np.array([0.31, 0.29, 0.4]), 90)
     positions = unfolded_triangle(trajectory[1:])

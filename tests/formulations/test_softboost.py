@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 from agreement import TIGHT, assert_problems_agree, best_edge, bind, random_program
 from support.problems import (
     REFERENCE_D0,
@@ -174,6 +176,65 @@ def test_the_soft_margin_itself_is_where_infeasibility_begins() -> None:
         assert feasible.certificate.scaled_gap <= 1e-8
         assert infeasible.outcome is Outcome.INFEASIBLE
         assert 0 < infeasible.certificate.excess <= by
+
+
+UNATTAINED, ATTAINED = np.array([[-1.0], [1.0]]), np.array([[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, -1.0]])
+"""Margins at whose best soft margins, -1 and 0, the dual of SoftBoost is not attained, and is."""
+
+
+def test_at_the_best_soft_margin_the_dual_may_be_attained_or_not() -> None:
+    """The examples below theorem 2."""
+    at_bound = get_formulation("softboost").bind(UNATTAINED, nu=1, gamma=-1.0)
+    gaps = [math.log(2) - at_bound.certify(w=np.array([w])).lower for w in (1.0, 2.0, 4.0, 8.0)]
+    assert gaps == pytest.approx([math.log1p(math.exp(-2 * w)) for w in (1.0, 2.0, 4.0, 8.0)], abs=1e-12)
+    assert min(gaps) > 0
+    program = get_formulation("softboost").bind(ATTAINED, nu=1, gamma=0.0)
+    optimum = 0.5 * math.log(4 / 3)
+    for shift in (0.0, 0.3, 2.0):
+        w = np.array([0.5 * math.log(3) + shift, shift])
+        assert program.certify(w=w).lower == pytest.approx(optimum, abs=1e-12)
+        weights = 0.25 * np.exp(-ATTAINED @ w)
+        np.testing.assert_allclose(weights / weights.sum(), np.array([1, 3, 1, 1]) / 6, atol=1e-14)
+    rng = np.random.default_rng(0)
+    assert all(program.certify(w=rng.exponential(2.0, 2)).lower <= optimum + 1e-12 for _ in range(20))
+    # Weights that floats hold exactly are feasible: their bound is finite, and above the optimum.
+    certificate = program.certify(d=np.array([0.125, 0.5, 0.25, 0.125]))
+    assert optimum < certificate.upper < 0.18
+
+
+def nearest_weights(margins: np.ndarray, gamma: float) -> np.ndarray:
+    """The d of least entropy with edges at most gamma, nu = 1, by a method that knows no dual."""
+    N, t = margins.shape
+    feasible: Any = scipy.optimize.linprog(
+        np.append(np.zeros(N), 1.0),
+        A_ub=np.column_stack([margins.T, -np.ones(t)]),
+        b_ub=np.zeros(t),
+        A_eq=np.append(np.ones(N), 0.0)[np.newaxis],
+        b_eq=[1.0],
+        bounds=[*[(0, 1)] * N, (None, None)],
+    )
+    answer: Any = scipy.optimize.minimize(
+        lambda d: float(np.sum(d * np.log(N * d))),
+        feasible.x[:N].clip(1e-12),
+        jac=lambda d: np.log(N * d) + 1,
+        bounds=[(1e-12, 1)] * N,
+        constraints=[
+            {"type": "eq", "fun": lambda d: d.sum() - 1},
+            {"type": "ineq", "fun": lambda d: gamma - margins.T @ d, "jac": lambda d: -margins.T},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    return answer.x
+
+
+def test_a_zero_in_d_means_that_gamma_is_the_best_soft_margin() -> None:
+    """The printed stop: above the best soft margin there is no zero, at it there may be one or none."""
+    for excess in (0.2, 0.05, 0.01):
+        assert nearest_weights(UNATTAINED, -1.0 + excess).min() == pytest.approx(excess / 2, rel=1e-4)
+        assert nearest_weights(ATTAINED, excess).min() > 0.1
+    assert nearest_weights(UNATTAINED, -1.0).min() <= 1e-9
+    assert nearest_weights(ATTAINED, 0.0) == pytest.approx(np.array([1, 3, 1, 1]) / 6, abs=1e-6)
 
 
 def test_w_that_has_grown_enough_proves_infeasibility() -> None:

@@ -1,0 +1,102 @@
+"""The paper of the project has the form of the Journal of Open Source Software, and says what is stored."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "paper"
+HEAD, BODY = (FOLDER / "paper.md").read_text(encoding="utf-8").split("---\n")[1:3]
+MAX_WORDS = 1500
+
+
+@pytest.fixture(scope="module")
+def figures() -> Any:
+    spec = importlib.util.spec_from_file_location("figures", FOLDER / "figures.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def words(text: str) -> list[str]:
+    """The words of a Markdown text, a formula being one."""
+    return re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "formula", text, flags=re.DOTALL).split()
+
+
+def test_the_head_has_the_fields_of_the_journal() -> None:
+    head = yaml.safe_load(HEAD)
+    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= set(head)
+    assert (FOLDER / head["bibliography"]).exists()
+    indices = {affiliation["index"] for affiliation in head["affiliations"]}
+    assert {author["affiliation"] for author in head["authors"]} <= indices
+
+
+def test_the_paper_has_its_sections_and_at_most_1500_words() -> None:
+    sections = re.findall(r"^# (.+)$", BODY, re.MULTILINE)
+    assert sections[:2] == ["Summary", "Statement of need"]
+    assert sections[-1] == "References"
+    assert 250 <= len(words(BODY)) <= MAX_WORDS
+
+
+def test_every_citation_has_an_entry_and_every_entry_a_citation() -> None:
+    entries = re.findall(r"^@\w+\{(\w+),$", (FOLDER / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(entries) == len(set(entries))
+    assert set(re.findall(r"@(\w+)", BODY)) == set(entries)
+
+
+def test_every_figure_is_there_and_named_in_the_text() -> None:
+    pictures = re.findall(r"!\[([^\]]+)\]\(([\w.]+)\)", BODY)
+    assert len(pictures) == BODY.count("![") == 2
+    for number, (caption, file) in enumerate(pictures, 1):
+        assert f"(figure {number})" in BODY
+        assert re.search(r"Page: (docs/[\w.]+)\.$", caption)
+        with Image.open(FOLDER / file) as picture:
+            assert picture.size[0] > 1000
+
+
+def test_every_page_that_the_paper_names_is_there() -> None:
+    names = set(re.findall(r"docs/[\w/]+(?:\.md|\.py)?", BODY))
+    assert len(names) >= 6
+    assert all((ROOT / name).exists() for name in names)
+
+
+def test_numbers_of_claims_are_those_of_the_stored_results(figures: Any) -> None:
+    distances = figures.claim_distances()
+    for solver, name in (("SCS", "SCS"), ("CLARABEL", "Clarabel")):
+        missed = sum(distance > 1e-6 for distance in distances[solver])
+        assert re.search(rf"\b{len(distances[solver])} claims\s+of\s+{name},?\s+{missed}\b", BODY), name
+
+
+@pytest.mark.thorough
+def test_the_numbers_of_the_atlas_are_those_of_its_solves() -> None:
+    from benchmarks.atlas_solves import read
+
+    rows = [row for row in read(ROOT / "docs" / "atlas.tar.xz").by_profile if row.ran]
+    claims = [row.scaled_gap for row in rows if row.claims]
+    counts = (
+        len(rows),
+        len({row.program for row in rows}),
+        len(claims),
+        *(sum(g > x for g in claims) for x in (1e-6, 1e-3)),
+    )
+    text = re.sub(r"\s+", " ", BODY)
+    expected = "has {:,} solves of {} programs by the solvers that CVXPY calls. Of {:,} claims of an optimum, {} have a"
+    assert expected.format(*counts[:4]) in text
+    assert f"and {counts[4]} above $10^{{-3}}$" in text
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
+def test_pandoc_builds_the_paper(tmp_path: Path) -> None:
+    command = ["pandoc", "paper.md", "--citeproc", "--mathml", "--fail-if-warnings", "-o", str(tmp_path / "paper.html")]
+    subprocess.run(command, check=True, cwd=FOLDER)
