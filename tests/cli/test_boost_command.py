@@ -58,6 +58,15 @@ def test_a_round_may_add_several_columns(data: Path) -> None:
     assert file_document["reached"] is True and file_document["trace"]["hypotheses"][0] > 1
 
 
+def test_a_named_backend_that_turns_passes_off_is_said_so(data: Path) -> None:
+    line = "Without --backend, the run makes passes over the data"
+    assert line in run("boost", "lpboost", "--data", data, *COARSE, "--backend", "interior").stderr
+    assert line not in run("boost", "lpboost", "--data", data, *COARSE).stderr
+    # AdaBoost makes no passes anyway.
+    assert line not in run("boost", "adaboost", "--data", data, "--max-rounds", 3, "--backend", "interior").stderr
+    assert line not in run("boost", "lpboost", "--data", data, *COARSE, "--update", "total").stderr
+
+
 def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(data: Path) -> None:
     result = run("boost", "erlpboost", "--data", data, *COARSE)
     assert result.exit_code == 0
