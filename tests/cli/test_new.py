@@ -325,8 +325,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     path.write_text("mine")
     refused(r"\bmine\.py exists\b", "new", "oracle", "mine", "--to", tmp_path)
     assert path.read_text() == "mine"
-    refused(r"\bmine\.py\b.*\bno folder .*nowhere\.", "new", "oracle", "mine", "--to", tmp_path / "nowhere")
+    refused(r"\bmine\.py\b.* is a file\b", "new", "oracle", "mine", "--to", path / "nowhere")
     refused(r"\bregularizer 'text'.*\bclass, cvxpy, formula\b", "new", "regularizer", "other", "--as", "text")
+
+
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    assert create_file(tmp_path / "new" / "folder", "cvxpy").is_file()
 
 
 def test_every_template_has_a_command_and_cases() -> None:
