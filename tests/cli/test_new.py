@@ -21,6 +21,8 @@ KINDS = {
     "cvxpy": ("regularizer", "--as", "cvxpy"),
     "class": ("regularizer", "--as", "class"),
     "formula": ("regularizer", "--as", "formula"),
+    "edge": ("edge", "--as", "formula"),
+    "cvxpy edge": ("edge", "--as", "cvxpy"),
     "loss": ("loss",),
     "formulation": ("formulation",),
     "oracle": ("oracle",),
@@ -29,6 +31,8 @@ KINDS = {
 PARAMETERS = {
     "cvxpy": ("--nu", 8, "--eta", 20),
     "class": ("--nu", 8, "--eta", 20),
+    "edge": ("--nu", 8, "--set", "a=3"),
+    "cvxpy edge": ("--nu", 8, "--set", "k=3"),
     "loss": ("--set", "l1=0.5"),
     "formulation": ("--nu", 8, "--set", "mu=0.2"),
 }
