@@ -15,6 +15,7 @@ import lzma
 import math
 import os
 import secrets
+import shutil
 import stat
 import zipfile
 import zlib
@@ -113,6 +114,26 @@ def is_same_file(path: str | os.PathLike[str], second: str | os.PathLike[str]) -
     if os.path.exists(path) and os.path.exists(second):
         return os.path.samefile(path, second)
     return os.path.realpath(path) == os.path.realpath(second)
+
+
+MIN_FREE_BYTES = 1 << 20
+"""The free space without which no work begins whose results go into a file."""
+
+
+def check_free_space(path: str | os.PathLike[str]) -> None:
+    """Raise an error, before the work, for a file on a full disk.
+
+    Raises
+    ------
+    DataError
+        The disk has fewer than `MIN_FREE_BYTES` free bytes.
+    """
+    free_bytes = shutil.disk_usage(resolve_target(path).absolute().parent).free
+    if free_bytes < MIN_FREE_BYTES:
+        raise DataError(
+            f"{path} cannot be written: expected a disk with {MIN_FREE_BYTES:,} free bytes; it has {free_bytes:,}. "
+            "Delete files, or choose another disk."
+        )
 
 
 def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from boostopt._utils.files import is_same_file, resolve_target, write_atomically
+from boostopt._utils.files import check_free_space, is_same_file, resolve_target, write_atomically
 from boostopt._utils.formatting import format_parameters
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
@@ -189,7 +189,7 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
     Raises
     ------
     DataError
-        The folder of a file does not exist, or the path names something other than a regular file.
+        The folder of a file does not exist, its disk is full, or the path names something other than a regular file.
     OptionError
         Two results would be written to one file, or a result to an input file.
     """
@@ -204,6 +204,7 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
             )
         remove_partial_files(path)
         remove_partial_files(resolve_target(path))
+        check_free_space(path)
         used_paths.append(path)
 
 

@@ -199,7 +199,8 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
         _draw_interval(axis, runs, run, height, (middle, farthest), brief)
     axis.set_xscale("symlog", linthresh=nearest)
     axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(runs) - 0.3))
-    axis.set_xticks(_ticks(nearest, farthest, brief))
+    ticks = _ticks(nearest, farthest, brief)
+    axis.set_xticks(ticks, [_power_label(tick) for tick in ticks])
     axis.set_yticks(range(len(runs))[::-1], [escape_label(run.backend) for run in runs])
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
     panels.legend(axis, columns=3)
@@ -242,6 +243,18 @@ def _draw_interval(
         return
     words = f"gap {run.gap:.0e} in {run.seconds:.2g} s"
     axis.text(1.03, height, words, transform=right, va="center", fontsize="small")
+
+
+MINUS, SUPERSCRIPTS = "\N{MINUS SIGN}", str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""The letters of an exponent. Text is drawn in a tenth of the time of mathematics."""
+
+
+def _power_label(number: float) -> str:
+    """Return the label of 0 or of a power of ten, as text."""
+    if number == 0.0:
+        return "0"
+    exponent = str(round(math.log10(abs(number)))).translate(SUPERSCRIPTS)
+    return f"{MINUS if number < 0.0 else ''}10{exponent}"
 
 
 def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:

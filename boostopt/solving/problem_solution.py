@@ -148,7 +148,9 @@ class ProblemSolution:
         certificate = self.certificate.certificate
         if certificate is not None and certificate.is_decided:
             return certificate.status
-        return "failed" if self.best is None else "solved"
+        if self.best is None:
+            return "failed"
+        return "stopped" if self.verdict is Verdict.NONE else "solved"
 
     @property
     def verdict(self) -> Verdict:

@@ -27,6 +27,7 @@ class Outcome(Enum):
     """The outcome of a solve."""
 
     SOLVED = "solved: there is an answer, and the certificate says how good it is"
+    STOPPED = "stopped: the solver stopped before its answer was an optimum; the interval holds as for any answer"
     INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
     FAILED = "failed: no backend returned an answer; the interval holds without one"
 
@@ -50,7 +51,12 @@ class Verdict(Enum):
         return VERDICTS[self]
 
 
-OUTCOMES = {Outcome.SOLVED: "solved", Outcome.INFEASIBLE: "infeasible", Outcome.FAILED: "failed"}
+OUTCOMES = {
+    Outcome.SOLVED: "solved",
+    Outcome.STOPPED: "stopped",
+    Outcome.INFEASIBLE: "infeasible",
+    Outcome.FAILED: "failed",
+}
 VERDICTS = {Verdict.NONE: "none", Verdict.CLAIMED: "claimed", Verdict.CHECKED: "checked", Verdict.BOUNDED: "bounded"}
 """The words for outcomes and verdicts in files."""
 
@@ -218,11 +224,13 @@ class Solution:
         return self
 
 
-def outcome_of(certificate: Certificate, attempt: Attempt | None) -> Outcome:
-    """Return the outcome of a solve with this certificate and this best attempt."""
+def outcome_of(certificate: Certificate, attempt: Attempt | None, verdict: Verdict) -> Outcome:
+    """Return the outcome of a solve with this certificate, this best attempt and this verdict."""
     if certificate.infeasible:
         return Outcome.INFEASIBLE
-    return Outcome.SOLVED if attempt else Outcome.FAILED
+    if attempt is None:
+        return Outcome.FAILED
+    return Outcome.STOPPED if verdict is Verdict.NONE else Outcome.SOLVED
 
 
 def total_iterations(attempts: Sequence[Attempt]) -> int | None:

@@ -143,10 +143,11 @@ def solve(
 
     raise_if_options_rejected(solver_options, tried, record.attempts)
     certificate, answered_by = record.incumbent.certificate or program.certify(), record.backend or tried[0]
+    verdict = verdict_of(certificate, record.attempt, tol)
     return Solution(
         program=program,
-        outcome=outcome_of(certificate, record.attempt),
-        verdict=verdict_of(certificate, record.attempt, tol),
+        outcome=outcome_of(certificate, record.attempt, verdict),
+        verdict=verdict,
         backend=answered_by.name,
         version=answered_by.version,
         solver_status=record.solver_status,
@@ -349,8 +350,9 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
     support = guarded.takes(program)
     if not support:
         alternatives = ", ".join(candidate.name for candidate in automatic_backends(program))
+        reason = support.reason or f"{guarded.name} does not"
         raise SolverNotFound(
-            f"expected a backend that supports {program.formulation.name}; {support.reason}. "
+            f"expected a backend that supports {program.formulation.name}; {reason}. "
             f"Use one of {alternatives or 'none installed'}.{_formulation_advice(guarded, program)}"
         )
     if profile is not None and not (profile_support := guarded.supports_profile(profile)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from boostopt import DataError
 from boostopt._utils.files import (
     Keys,
+    check_free_space,
     is_same_file,
     leftover_temporary_files,
     read_npz,
@@ -50,6 +52,14 @@ def test_special_files_are_refused_and_stay(tmp_path: Path, kind: str) -> None:
         with pytest.raises(DataError, match=rf"cannot be written: {fault}\. Choose another place\."):
             write(path)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_disk_is_an_error_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_free_space(tmp_path / "run.npz")
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=4096 if folder == tmp_path else 0))
+    with pytest.raises(DataError, match=r"run\.npz cannot be written: .* it has 4,096\. Delete files"):
+        check_free_space(tmp_path / "run.npz")
 
 
 def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typechecker
 from support.problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, reference_lpboost, rough
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
@@ -17,6 +18,7 @@ from boostopt.backends.base import Attempt, Capability, Task
 from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticSolver
 from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.backends.isolation.isolated_backend import isolate_backend
+from boostopt.errors import SolverNotFound
 
 WORDS = {
     "leave": "SystemExit: 3",
@@ -64,6 +66,24 @@ def test_any_exception_of_takes_is_the_reason(action: str) -> None:
     row = compare(reference_lpboost(), [Confused("confused", action=action)]).rows[0]
     assert row.result == "not run"
     assert row.reason.startswith("confused ") and row.reason.endswith(f": {WORDS[action]}")
+
+
+class Vague(Fake):
+    """A backend whose `takes` ends without a value, or with one that is neither a capability nor a truth value."""
+
+    def takes(self, program: Program) -> Any:
+        return {"nothing": None, "word": "yes", "number": 1}[self.action]
+
+
+@pytest.mark.parametrize(("action", "value"), [("nothing", "None"), ("word", "'yes'"), ("number", "1")])
+def test_takes_without_an_answer_is_a_refusal_that_names_the_value(action: str, value: str) -> None:
+    with typechecker.unchecked():
+        row = compare(reference_lpboost(), [Vague("vague", action=action)]).rows[0]
+        with pytest.raises(
+            SolverNotFound, match=rf"takes\(\) of vague returned {value} where .*Capability.*Use one of"
+        ):
+            reference_lpboost().solve(Vague("vague", action=action))
+    assert row.result == "not run" and f"returned {value}" in row.reason
 
 
 def test_a_ladder_goes_on_after_a_rung_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from command_runner import document, examples, refused, run, write_csv, write_ex
 
 import boostopt.cli.commands.boost
 from boostopt import Run, boost, stump_matrix
+from boostopt._utils import files
 from boostopt.boosting.run import progress_line
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import TraceRow
@@ -56,6 +57,24 @@ def test_a_round_may_add_several_columns(data: Path) -> None:
         "boost", "lpboost", "--data", data, "--update", "total", *COARSE, "--columns-per-round", "4"
     )
     assert file_document["reached"] is True and file_document["trace"]["hypotheses"][0] > 1
+
+
+def test_a_named_backend_that_turns_passes_off_is_said_so(data: Path) -> None:
+    line = "Without --backend, the run makes passes over the data"
+    assert line in run("boost", "lpboost", "--data", data, *COARSE, "--backend", "interior").stderr
+    assert line not in run("boost", "lpboost", "--data", data, *COARSE).stderr
+    # AdaBoost makes no passes anyway.
+    assert line not in run("boost", "adaboost", "--data", data, "--max-rounds", 3, "--backend", "interior").stderr
+    assert line not in run("boost", "lpboost", "--data", data, *COARSE, "--update", "total").stderr
+
+
+def test_a_full_disk_is_an_error_before_the_run(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MIN_FREE_BYTES", 1 << 62)
+    refused(
+        r"certificate\.json cannot be written\b.*\bfree bytes\b",
+        *("boost", "lpboost", "--data", data, *COARSE, "--certificate", tmp_path / "certificate.json"),
+    )
+    assert run("boost", "lpboost", "--data", data, *COARSE).exit_code == 0
 
 
 def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(data: Path) -> None:

@@ -21,6 +21,8 @@ KINDS = {
     "cvxpy": ("regularizer", "--as", "cvxpy"),
     "class": ("regularizer", "--as", "class"),
     "formula": ("regularizer", "--as", "formula"),
+    "edge": ("edge", "--as", "formula"),
+    "cvxpy edge": ("edge", "--as", "cvxpy"),
     "loss": ("loss",),
     "formulation": ("formulation",),
     "oracle": ("oracle",),
@@ -29,6 +31,8 @@ KINDS = {
 PARAMETERS = {
     "cvxpy": ("--nu", 8, "--eta", 20),
     "class": ("--nu", 8, "--eta", 20),
+    "edge": ("--nu", 8, "--set", "a=3"),
+    "cvxpy edge": ("--nu", 8, "--set", "k=3"),
     "loss": ("--set", "l1=0.5"),
     "formulation": ("--nu", 8, "--set", "mu=0.2"),
 }
@@ -325,8 +329,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     path.write_text("mine")
     refused(r"\bmine\.py exists\b", "new", "oracle", "mine", "--to", tmp_path)
     assert path.read_text() == "mine"
-    refused(r"\bmine\.py\b.*\bno folder .*nowhere\.", "new", "oracle", "mine", "--to", tmp_path / "nowhere")
+    refused(r"\bmine\.py\b.* is a file\b", "new", "oracle", "mine", "--to", path / "nowhere")
     refused(r"\bregularizer 'text'.*\bclass, cvxpy, formula\b", "new", "regularizer", "other", "--as", "text")
+
+
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    assert create_file(tmp_path / "new" / "folder", "cvxpy").is_file()
 
 
 def test_every_template_has_a_command_and_cases() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -159,6 +160,21 @@ def test_intervals_are_those_of_the_certificates() -> None:
     (words,) = [text.get_text() for text in figure.axes[0].texts if "not run" in text.get_text()]
     assert len(words) <= 85
     check_rendering(figure)
+
+
+def number_of_label(label: str) -> float:
+    """Return the number of a label such as -10^-6, whose exponent is in superscripts."""
+    ascii_label = unicodedata.normalize("NFKC", label).replace("\N{MINUS SIGN}", "-")
+    return 0.0 if ascii_label == "0" else float(ascii_label.replace("10", "1e", 1))
+
+
+def test_the_labels_of_intervals_are_the_powers_of_ten_at_their_ticks() -> None:
+    comparison = compare(reference_lpboost(), [Fake(script=(attempt(np.full(6, 1 / 6), [1, 0, 0]),))])
+    for brief in (True, False):
+        axis = intervals(comparison, brief=brief).axes[0]
+        numbers = [number_of_label(text.get_text()) for text in axis.get_xticklabels()]
+        assert numbers == pytest.approx(list(axis.get_xticks()), rel=1e-12)
+        assert 0.0 in numbers and numbers == [-number for number in reversed(numbers)]
 
 
 def changed_comparison(comparison: Comparison, k: int, is_success: bool = True, **ends: float) -> Comparison:

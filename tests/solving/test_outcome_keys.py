@@ -9,7 +9,7 @@ from boostopt.solving.solution import Outcome, Verdict
 
 
 def test_the_words_in_files_stay() -> None:
-    assert [outcome.key for outcome in Outcome] == ["solved", "infeasible", "failed"]
+    assert [outcome.key for outcome in Outcome] == ["solved", "stopped", "infeasible", "failed"]
     assert [verdict.key for verdict in Verdict] == ["none", "claimed", "checked", "bounded"]
     assert [result.value for result in Result] == ["reached", "failed", "not run"]
     assert {verdict.key for verdict in Verdict} == set(VERDICT_NAMES)

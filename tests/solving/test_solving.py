@@ -59,7 +59,8 @@ def test_a_right_answer_is_bounded_whatever_the_status_says() -> None:
 
 def test_an_unclaimed_poor_answer_has_no_verdict() -> None:
     solution = reference_lpboost().solve(Fake(script=(attempt(np.eye(6)[0], [1, 0, 0], claims=False),)))
-    assert solution.verdict is Verdict.NONE
+    assert (solution.outcome, solution.verdict) == (Outcome.STOPPED, Verdict.NONE)
+    assert solution.outcome_key == "stopped" and solution.raise_if_failed() is solution
 
 
 def test_checked_is_the_raw_answer_within_the_conditions() -> None:

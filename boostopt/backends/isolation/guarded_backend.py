@@ -26,7 +26,7 @@ class GuardedBackend(BackendWrapper):
 
     def takes(self, program: Program) -> Capability:
         try:
-            return call_external(lambda: _capability(self.inner.takes(program)))
+            return call_external(lambda: _capability(self.name, self.inner.takes(program)))
         except ExternalError as failure:
             return Capability(False, f"{self.name} fails when it is asked: {write_in_words(self.name, str(failure))}")
 
@@ -49,9 +49,15 @@ class GuardedBackend(BackendWrapper):
             yield Attempt("", {}, "raised", False, times=solve_time_since(start_time), error=error)
 
 
-def _capability(answer: Any) -> Capability:
-    """Return the result of `takes`, converted to a `Capability` if it is another value."""
-    return answer if isinstance(answer, Capability) else Capability(bool(answer))
+def _capability(name: str, answer: Any) -> Capability:
+    """Return the result of `takes`, converted to a `Capability` if it is a Boolean; a refusal for other values."""
+    if isinstance(answer, Capability):
+        return answer
+    if isinstance(answer, bool | np.bool_):
+        return Capability(bool(answer))
+    return Capability(
+        False, f"takes() of {name} returned {repr(answer)[:60]} where a Capability, True or False was expected"
+    )
 
 
 def _next(run: Iterator[Any], program: Program) -> Attempt | None:

@@ -66,6 +66,13 @@ def is_default(formulation: Formulation[Any], oracle: HypothesisClass, epsilon: 
     )
 
 
+def backend_prevents_histogram_newton(request: BoostRequest, backend: object) -> bool:
+    """Return whether histogram Newton would be the default if no backend were named."""
+    if backend == "auto" or not is_default(request.formulation, request.oracle, request.epsilon, "auto"):
+        return False
+    return histogram_inputs(request) is not None
+
+
 def run_histogram_newton(request: BoostRequest) -> tuple[HistogramRun | None, BoostOptions | None]:
     """Return the histogram run of a request; None if floating-point updates must start or continue.
 

@@ -17,6 +17,8 @@ from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.boost_function import boost
+from boostopt.boosting.boost_options import BoostRequest
+from boostopt.boosting.histogram_newton.method_selection import backend_prevents_histogram_newton
 from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
@@ -123,6 +125,11 @@ def boost_command(
             objective = run_options.problem(program_formulation, oracle, d0, values).objective
             validate_requested_results(program_formulation.name, objective, output.certificate, output.picture)
             options = run_options.to_boost_options(output.checkpoint)
+            if run_options.update is None and d0 is None:
+                settings = {name: value for name, value in values.items() if value is not None}
+                epsilon = settings.pop("epsilon", None)
+                request = BoostRequest(program_formulation, oracle, epsilon, settings, options)
+                _print_effect_of_backend(request, run_options.backend)
             try:
                 run = boost(
                     program_formulation,
@@ -186,6 +193,16 @@ def _load_examples(
         table = files.on_cluster(data)
         oracle = table.oracle(hypotheses.options, hypotheses.reflexive)
         yield _RunInput(oracle, None, oracle.total, table.features)
+
+
+def _print_effect_of_backend(request: BoostRequest, backend: str) -> None:
+    """Say that a named backend solves the program of each round, where passes over the data are the default."""
+    if backend_prevents_histogram_newton(request, backend):
+        typer.echo(
+            f"--backend {backend}: this solver solves the program of each round. Without --backend, the run makes "
+            "passes over the data instead, which takes less time for many examples.",
+            err=True,
+        )
 
 
 def _print_run(run: Run, names: tuple[str, ...], json: bool) -> None:

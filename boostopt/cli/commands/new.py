@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ ENTRY_PATTERN = re.compile(r"# /// boostopt new\n((?:# .*\n)+)# ///\n")
 """A pattern of the first lines of a template: its entry, TOML in comments."""
 
 Name = Annotated[str, typer.Argument(help="Its name: a name in Python, such as my_entropy.")]
-Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
+Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into; it is made if there is none.")]
 
 new: typer.Typer = typer.Typer(
     cls=CommandGroup,
@@ -90,7 +91,7 @@ class Template:
         OptionError
             The name is not valid, or has another use.
         DataError
-            The folder does not exist, or the file already exists.
+            The folder cannot be made, or the file already exists.
         """
         class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
         path = Path(folder) / f"{name}.py"
@@ -98,6 +99,7 @@ class Template:
         _validate_target(path)
         _validate_no_module(name)
         text = self.text.replace(NAME_PLACEHOLDER, name).replace(CLASS_PLACEHOLDER, class_name)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: file.write(text.encode()))
         typer.echo(f"written: {path}")
         for line in (
@@ -178,9 +180,10 @@ def _used_names(text: str) -> set[str]:
 
 
 def _validate_target(path: Path) -> None:
-    """Raise DataError if the folder does not exist, or the file already exists."""
-    if not path.parent.is_dir():
-        raise DataError(f"expected a folder to write {path.name} into; there is no folder {path.parent}. Make it.")
+    """Raise DataError if the file already exists, or no folder can be there."""
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not folder.is_dir():
+        raise DataError(f"expected a folder to write {path.name} into; {folder} is a file. Choose another folder.")
     if path.exists():
         raise DataError(f"expected a new file; {path} exists and is left as it is. Choose another name or folder.")
 
