@@ -135,7 +135,7 @@ class Reweighting(Update):
         return float(self.c @ values) / float(self.c.sum())
 
     unbounded_on_perfect_hypothesis: ClassVar[bool] = True
-    """Whether the step of a hypothesis that is correct on all examples is unbounded."""
+    """True if the step of a hypothesis that is correct on all examples is unbounded."""
 
     def bounds_class(self, d: ExampleVector) -> bool:
         return respects_caps(self.problem, d)

@@ -110,7 +110,7 @@ class SolverHandle(ABC, Generic[P]):
 
     @property
     def is_always_isolated(self) -> bool:
-        """Whether every solve runs in a worker process."""
+        """True if every solve runs in a worker process."""
         return False
 
     @abstractmethod

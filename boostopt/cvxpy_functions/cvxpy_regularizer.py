@@ -258,7 +258,7 @@ class CvxpyRegularizer(Regularizer):
 
     @property
     def _is_proved(self) -> bool:
-        """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
+        """True if `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
     def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:

@@ -162,7 +162,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     nus_, nu_scores_
         With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
     diagnosis_
-        What the warnings of the fit are about, with all numbers: its `findings`, and `summaries` of the runs. `str` has
+        The causes of the warnings of the fit, with all numbers: its `findings`, and `summaries` of the runs. `str` has
         the texts, and a notebook shows a table. A classifier of `load` has none.
     n_features_in_
         The number of features.

@@ -60,7 +60,7 @@ def oracle_of_file(oracle: Any, digest: str, description: str, N: int) -> Oracle
     Parameters
     ----------
     oracle
-        What the verifier passes.
+        The value that the verifier passes as the oracle.
     digest, description
         The digest and the words of the class in the file.
     N

@@ -265,7 +265,7 @@ FAST = ("nothing", "a linear term")
 
 
 def is_slow(case: str, way: str) -> bool:
-    """Whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
+    """Return whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
     return way.startswith("sum") or (way == "described" and case not in FAST)
 
 

@@ -58,7 +58,7 @@ class LazyWitness:
 
     @property
     def unavailable(self) -> bool:
-        """Whether the rows are on a cluster or gone, so that the distribution cannot be computed here."""
+        """True if the rows are on a cluster or gone, so that the distribution cannot be computed here."""
         return self._run.aggregates_only
 
     def __call__(self) -> ExampleVector:
@@ -230,17 +230,17 @@ class HistogramRun(Run):
 
     @property
     def _margins_fit(self) -> bool:
-        """Whether there are few enough margins of hypotheses for floating-point updates."""
+        """True if there are few enough margins of hypotheses for floating-point updates."""
         return self._oracle.N * len(self.hypotheses) <= MAX_MARGIN_ENTRIES
 
     @property
     def aggregates_only(self) -> bool:
-        """Whether the rows are on a cluster, or gone."""
+        """True if the rows are on a cluster, or gone."""
         return not isinstance(self._oracle, Oracle)
 
     @property
     def needs_float_steps(self) -> bool:
-        """Whether floating-point updates must continue the run."""
+        """True if floating-point updates must continue the run."""
         integers_exhausted = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
         return integers_exhausted and self._margins_fit and not self.aggregates_only
 

@@ -53,7 +53,7 @@ class ComponentProbe:
 
     @cached_property
     def has_cvxpy_expression(self) -> bool:
-        """Whether CVXPY has an expression of the function: some formulas have none."""
+        """True if CVXPY has an expression of the function: some formulas have none."""
         return call_component(lambda: INTERIOR_CONE not in self.component.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:

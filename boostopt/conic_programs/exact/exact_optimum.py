@@ -168,8 +168,8 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
     program
         A program without rows in cones.
     numbers
-        What its floats mean: "binary" (the default) or "decimal"; see `ConicProgram.numbers`. A program whose data were
-        rounded to floats may be infeasible though the decimals of its file are not.
+        The meaning of its floats: "binary" (the default) or "decimal"; see `ConicProgram.numbers`. A program whose data
+        were rounded to floats may be infeasible though the decimals of its file are not.
 
     Raises
     ------

@@ -159,12 +159,12 @@ class FitSettings:
 
     @property
     def chooses_nu(self) -> bool:
-        """Whether the fit chooses nu by cross-validation."""
+        """True if the fit chooses nu by cross-validation."""
         return self.nu == AUTO
 
     @property
     def needs_number(self) -> bool:
-        """Whether nu is not yet a number."""
+        """True if nu is not yet a number."""
         return isinstance(self.nu, str)
 
     def is_proved(self, run: Run) -> bool:

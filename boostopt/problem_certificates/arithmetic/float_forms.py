@@ -2,7 +2,7 @@
 
 An entry stands for all numbers within its radius. Data of the caller are exact, so most radii are 0 and not stored.
 Each operation computes in floats and bounds its error by the sizes of what it sums up [Higham 2002, chapter 3]. The
-bounds count their own rounding and underflow. What is not finite has an infinite radius, never nan.
+bounds count their own rounding and underflow. A number that is not finite has an infinite radius, never nan.
 """
 
 from __future__ import annotations

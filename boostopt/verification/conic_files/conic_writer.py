@@ -57,7 +57,7 @@ class ProvedClaim:
     lower, upper
         The bounds; None for one that is not proved.
     reason
-        Why a bound is not proved, in words.
+        The reason for which a bound is not proved, in words.
     """
 
     status: str
