@@ -41,7 +41,7 @@ OTHER_WORDS = {"auto", "python", "new", "README"}  # on the page of the house
 FUNCTIONS = (
     {"numerics"},
     {"formulas"},
-    {"statements", "convex_function"},
+    {"regularizer_statements", "convex_function"},
     {"edge_functions", "regularizers"},
 )
 

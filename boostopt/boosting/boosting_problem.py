@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.validation import check_positive
-from boostopt.boosting.name_resolution import booster_hint
+from boostopt.boosting.booster_names import booster_hint
 from boostopt.boosting.objectives.exact_objective import ExactObjective, exact_objective
 from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective, value_slack
 from boostopt.boosting_certificates.nan_checks import as_bound
@@ -26,7 +26,7 @@ from boostopt.programs.boosting_spec import UpdateKind, parse_choice
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.programs.step_rules.step_rule_state import BoostingState
+from boostopt.programs.step_rules.boosting_state import BoostingState
 from boostopt.rows.margin_matrix import MarginMatrix
 
 DEFAULT_EPSILON = 0.01

@@ -26,7 +26,7 @@ from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter

@@ -158,7 +158,7 @@ class Certificate(ImmutableArrays):
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.certificate_files import save
+        from boostopt.verification.certificate_writer import save
 
         save((program, self), path)
 

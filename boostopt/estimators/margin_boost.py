@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.data_frames import require_numeric_columns
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata

@@ -14,9 +14,9 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.backends.base import Attempt
+from boostopt.backends.cvxpy_problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.backends.isolation.isolated_backend import isolated_attempts
 from boostopt.backends.isolation.pickling import NotPicklable
-from boostopt.backends.problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
 from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions

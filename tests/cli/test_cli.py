@@ -37,8 +37,8 @@ from boostopt import (
 )
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.boosting.boosters import BOOSTERS
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.cli.commands.list import first_sentence
 from boostopt.exporting.export import FORMATS
 

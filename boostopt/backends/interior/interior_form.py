@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, Hypot
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
-from boostopt.functions.numerics.expansion import expand
+from boostopt.functions.numerics.support_expansion import expand
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix

@@ -19,7 +19,7 @@ from boostopt.checks.references.measurements import (
     require_vector,
 )
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
-from boostopt.functions.formulas.inputs import INTERIOR_CONE
+from boostopt.functions.formulas.formula_validation import INTERIOR_CONE
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 
 LARGE_ARGUMENT = 1e6

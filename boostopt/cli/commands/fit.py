@@ -17,8 +17,8 @@ from boostopt._utils.formatting import escape_unprintable, format_count, format_
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_modules import is_python_file_path
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import DEFAULT_EPSILON, round_parameters
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import TraceRow

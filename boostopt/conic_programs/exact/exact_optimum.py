@@ -127,7 +127,7 @@ class ExactOptimum:
             The file cannot be written.
         """
         from boostopt.verification.conic_files.conic_writer import save_exact_quadratic_optimum
-        from boostopt.verification.linear_programs.linear_writer import save_exact_optimum
+        from boostopt.verification.linear_files.linear_writer import save_exact_optimum
 
         save = save_exact_optimum if self.program.is_linear else save_exact_quadratic_optimum
         save(self, path, origin, data)

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.functions.convex_function import ConvexFunction
 from boostopt.functions.formulas.intervals import Interval
-from boostopt.functions.statements import Statement
+from boostopt.functions.regularizer_statements import Statement
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.error_free import sum_error
+from boostopt.functions.numerics.error_free_transformations import sum_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.problem_certificates.arithmetic.affine_forms import (
     AffineForm,

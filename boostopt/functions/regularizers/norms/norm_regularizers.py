@@ -24,7 +24,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT_RTOL, bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.norms.norm_base import NORM_ROUNDING, NormRegularizer
 from boostopt.functions.regularizers.norms.singleton_ball import inner_product_bound, relative_radius_excess

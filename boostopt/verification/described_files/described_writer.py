@@ -31,13 +31,13 @@ from boostopt.problem_certificates.minorants.minorant_search import certified_lo
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reading import ReadProblem
 from boostopt.programs.program import Program
-from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
-from boostopt.verification.described_programs.verdict import (
+from boostopt.verification.described_files.described_verdict import (
     FILE_KIND,
     FORMAT,
     MAX_ENTRIES,
     verify_described_certificate,
 )
+from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
@@ -48,12 +48,12 @@ from boostopt.verification.problem_certificate_writer import (
     multipliers_to_json,
     vector_to_json,
 )
-from boostopt.verification.problem_kernel.described_programs import (
+from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
+from boostopt.verification.problem_kernel.problem_composition import (
     DescribedPart,
     composed_problem,
     parse_described_part,
 )
-from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, Problem, Rows, ScaledVector
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     ceil_float,
