@@ -1243,7 +1243,7 @@ def test_messages_name_options_as_they_are_typed() -> None:
     ("folder", "entries"),
     [
         ("cli/commands", {name.replace("-", "_") for name in cast(Any, get_command(boostopt.cli.app)).commands}),
-        ("exporting/formats", {ending.removeprefix(".") for ending in FORMATS}),
+        ("exporting/formats", {f"{ending.removeprefix('.')}_format" for ending in FORMATS}),
         ("boosting/boosters", {name.casefold() for name in BOOSTERS}),
     ],
 )
