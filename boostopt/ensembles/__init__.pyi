@@ -1,5 +1,5 @@
-from .ensemble_members import Members as Members
 from .member_extraction import members_of as members_of
+from .members import Members as Members
 from .reweight import ReweightOptions as ReweightOptions
 from .reweight import reweight as reweight
 from .reweight_one_vs_rest import OneVsRestReweighted as OneVsRestReweighted

@@ -17,7 +17,7 @@ from boostopt.boosting.histogram_newton.method_selection import MIN_EPSILON, his
 from boostopt.boosting.histogram_newton.newton_solver import integer_weights
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
-from boostopt.ensembles.ensemble_members import Members, labels_to_signs
+from boostopt.ensembles.members import Members, labels_to_signs
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.training.margin_warnings import warn_about_member_weights

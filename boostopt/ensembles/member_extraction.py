@@ -12,7 +12,6 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, HypothesisVector, Int
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
-from boostopt.ensembles.ensemble_members import Members
 from boostopt.ensembles.member_hypotheses import (
     BinaryVoter,
     ConstantVoter,
@@ -22,6 +21,7 @@ from boostopt.ensembles.member_hypotheses import (
     call_without_name_warnings,
     validate_values,
 )
+from boostopt.ensembles.members import Members
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.one_vs_rest import positive_class_index
 from boostopt.oracles.base import Hypothesis

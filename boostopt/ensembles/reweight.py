@@ -26,8 +26,8 @@ from boostopt.boosting.objectives.soft_margin import SoftMarginObjective, value_
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.distributed_reweighting import DistributedReweighted, reweight_distributed
-from boostopt.ensembles.ensemble_members import Members
 from boostopt.ensembles.member_extraction import members_of
+from boostopt.ensembles.members import Members
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, Reweighted
 from boostopt.ensembles.thinning import certified_soft_margin, drop_small_weights
 from boostopt.errors import OptionError, ProblemError, short_repr

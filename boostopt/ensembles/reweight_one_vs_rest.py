@@ -13,8 +13,8 @@ from boostopt._utils.array_types import Array, Float, is_dask_collection
 from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_array
 from boostopt.backends.base import Backend
-from boostopt.ensembles.ensemble_members import one_vs_rest_margins
 from boostopt.ensembles.member_extraction import class_labels, members_of
+from boostopt.ensembles.members import one_vs_rest_margins
 from boostopt.ensembles.reweight import ReweightArguments, ReweightOptions
 from boostopt.ensembles.reweighting_result import (
     Reweighted,
