@@ -34,6 +34,12 @@ from boostopt.verification.class_oracles import (
     query_oracle,
     require_multiplicities,
 )
+from boostopt.verification.described_files.described_proofs import (
+    composed_functions,
+    nearly_optimal_proof,
+    point_of_program,
+    point_of_weights,
+)
 from boostopt.verification.described_files.described_verdict import (
     FORMAT,
     MAX_ENTRIES,
@@ -42,15 +48,7 @@ from boostopt.verification.described_files.described_verdict import (
     parse_examples,
     require_vectors,
 )
-from boostopt.verification.described_files.described_writer import (
-    check_entries,
-    composed_functions,
-    nearly_optimal_proof,
-    point_of_program,
-    point_of_weights,
-    statement_of_program,
-    text_of_file,
-)
+from boostopt.verification.described_files.described_writer import check_entries, statement_of_program, text_of_file
 from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.formulation_consistency import (
     check_measure,

@@ -22,16 +22,15 @@ import numpy as np
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
 from boostopt.verification.trusted_kernel.conjugates import (
     LOSS_KINDS,
-    EdgeTerms,
     NormTerm,
     SeparableTerm,
     Vector,
     binary_entropy_term,
-    build_edge_terms,
     cap_term,
     chi_square_term,
     entropy_term,
 )
+from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms, build_edge_terms
 from boostopt.verification.trusted_kernel.feasible_points import (
     FEASIBILITY_TOLERANCE,
     LinearEquation,
