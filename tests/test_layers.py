@@ -96,6 +96,13 @@ def test_imports_within_functions_point_downwards() -> None:
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
 
 
+def test_objectives_import_no_other_part_of_boosting() -> None:
+    package = "boostopt.boosting"
+    modules = {module for path in (ROOT / "boosting" / "objectives").glob("*.py") for module in imports(path)}
+    others = {module for module in modules if module.startswith(f"{package}.")}
+    assert others and all(module.startswith(f"{package}.objectives") for module in others)
+
+
 def test_modules_import_each_other_in_no_circle() -> None:
     modules = {".".join(("boostopt", *path.relative_to(ROOT).with_suffix("").parts)): path for path in sources()}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
