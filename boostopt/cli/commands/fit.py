@@ -434,9 +434,9 @@ def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Table:
     if record["nu"] is not None:
         table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
     for run, gap in zip(record["runs"], gaps, strict=True):
-        of_class = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
+        class_label = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
         bounds = "no bound of it is known" if run["lower"] is None else format_interval(run["lower"], run["upper"])
-        table.add_row(Text(f"best possible {run['what'] or 'value'}{of_class}"), Text(bounds))
+        table.add_row(Text(f"best possible {run['what'] or 'value'}{class_label}"), Text(bounds))
         table.add_row("gap", gap)
         hypotheses = format_count(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{format_count(run['rounds'], 'round')}, {hypotheses} with a weight")

@@ -241,19 +241,23 @@ def _multipliers(
         None if point is None else ScaledVector(point.numerators[places], point.denominator)
         for places in (slice(start), slice(start, None))
     ]
-    of_F = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
-    of_G = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
+    F_multipliers = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
+    G_multipliers = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
     lists = [
-        [*_scaled(of_F.inequalities, of_F), *_scaled(of_G.inequalities, of_G)],
-        [*_scaled(of_F.equalities, of_F), *_scaled(of_G.equalities, of_G), *(-weight for weight in weights)],
-        *(_scaled(values, of_F) for values in of_F.matrices),
-        *(_scaled(values, of_G) for values in of_G.matrices),
-        *(_scaled(values, of_F) for values in of_F.slopes),
-        *(_scaled(values, of_G) for values in of_G.slopes),
+        [*_scaled(F_multipliers.inequalities, F_multipliers), *_scaled(G_multipliers.inequalities, G_multipliers)],
+        [
+            *_scaled(F_multipliers.equalities, F_multipliers),
+            *_scaled(G_multipliers.equalities, G_multipliers),
+            *(-weight for weight in weights),
+        ],
+        *(_scaled(values, F_multipliers) for values in F_multipliers.matrices),
+        *(_scaled(values, G_multipliers) for values in G_multipliers.matrices),
+        *(_scaled(values, F_multipliers) for values in F_multipliers.slopes),
+        *(_scaled(values, G_multipliers) for values in G_multipliers.slopes),
     ]
     denominator = math.lcm(*{value.denominator for values in lists for value in values})
     inequalities, equalities, *further = ([value * denominator for value in values] for values in lists)
-    n_matrices = len(of_F.matrices) + len(of_G.matrices)
+    n_matrices = len(F_multipliers.matrices) + len(G_multipliers.matrices)
     return Multipliers(Fraction(denominator), inequalities, equalities, further[:n_matrices], further[n_matrices:])
 
 
