@@ -99,8 +99,8 @@ def test_imports_within_functions_point_downwards() -> None:
 def test_objectives_import_no_other_part_of_boosting() -> None:
     package = "boostopt.boosting"
     modules = {module for path in (ROOT / "boosting" / "objectives").glob("*.py") for module in imports(path)}
-    others = {module for module in modules if module.startswith(f"{package}.")}
-    assert others and all(module.startswith(f"{package}.objectives") for module in others)
+    imported_modules = {module for module in modules if module.startswith(f"{package}.")}
+    assert imported_modules and all(module.startswith(f"{package}.objectives") for module in imported_modules)
 
 
 def test_modules_import_each_other_in_no_circle() -> None:
