@@ -53,21 +53,21 @@ class Line:
     Attributes
     ----------
     work
-        What was boosted.
+        The work that was measured: formulation, data and options.
     seconds
-        What it took; for the oracle, of a call.
+        The duration of the run; for the oracle, of a call.
     rounds, hypotheses
         Updates, and hypotheses collected.
     gap
-        What is between the bounds of the soft margin over the class; nan where nothing was boosted.
+        The difference of the bounds of the soft margin over the class; nan if nothing was boosted.
     megabytes
         The most memory of the process.
     printed_seconds
         Seconds in the dissertation; nan where it has none.
     target
-        What it was meant to be, in words.
+        The target, in words.
     is_met
-        Whether it is.
+        True if the target is met.
     """
 
     work: str
@@ -98,11 +98,11 @@ class Case:
     epsilon
         The accuracy of the soft margin.
     seconds, megabytes
-        What it must not exceed; the seconds are per 2000 rounds where the rounds are limited.
+        The limits; the seconds are per 2000 rounds if the rounds are limited.
     printed_seconds
         Seconds in the dissertation.
     options
-        What else `boost` is given.
+        Further arguments of `boost`.
     """
 
     name: str

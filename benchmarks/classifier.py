@@ -35,9 +35,9 @@ class Line:
     Attributes
     ----------
     work
-        What was searched.
+        The search that was measured.
     seconds
-        What it took, the last fit to all examples included.
+        The duration, the last fit to all examples included.
     fits
         Classifiers fitted.
     nu, epsilon
@@ -45,9 +45,9 @@ class Line:
     accuracy, rival
         Mean accuracy of these on the folds, and that of scikit-learn's linear support vector machine, unsearched.
     target
-        What it was meant to be, in words.
+        The target, in words.
     is_met
-        Whether it is.
+        True if the target is met.
     """
 
     work: str

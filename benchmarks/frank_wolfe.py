@@ -66,11 +66,11 @@ class Case:
     Attributes
     ----------
     data
-        How the set is called.
+        The name of the data set.
     nu
         Examples that share the weight, in words.
     oracle
-        What makes the class.
+        The source of the hypotheses.
     count
         The same as a number, of the number of examples.
     """

@@ -1,7 +1,7 @@
 """Hard formulas, as many as are asked for: python benchmarks/hard_formulas.py COUNT SEED.
 
-Four certificates of each formula are held against 100 digits. What is false is printed at once. A hundred formulas take
-about 10 seconds of the processor.
+Four certificates of each formula are held against 100 digits. A false certificate is printed at once. A hundred
+formulas take about 10 seconds of the processor.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Rows:
     kind
         "published" or "seeded".
     splits
-        How many are used, from the first.
+        The number of splits that are used, from the first.
     certain
         Whether they are known to be the published ones: one file has a split whose number is not known.
     """

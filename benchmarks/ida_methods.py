@@ -84,7 +84,7 @@ class Outcome:
     error
         Share of the test part that is classified wrongly.
     gap
-        What the method certifies of its own program or over the class; None where it certifies nothing.
+        The gap that the method certifies for its own program or over the class; None if it certifies nothing.
     U, w
         Margins and weights of its networks; None where it has none.
     """

@@ -35,15 +35,15 @@ class Job:
     Attributes
     ----------
     folder
-        Where the sets are.
+        The folder of the data sets.
     unit
-        What to do.
+        The unit of work to do.
     options
-        How.
+        The options of the measurement.
     parameters
         For a split: the values that the folds have chosen.
     stamp
-        What the line says of where it came from: the version of boostopt and the digest of the data.
+        The origin that the line names: the version of boostopt and the digest of the data.
     """
 
     folder: Path
@@ -71,13 +71,13 @@ class Work:
     Attributes
     ----------
     folder
-        Where the sets are.
+        The folder of the data sets.
     rows
         Sets and kinds of splits, in their order.
     options
-        How.
+        The options of the measurement.
     ledger
-        What is finished.
+        The finished units.
     version
         Of boostopt, for new lines.
     digests

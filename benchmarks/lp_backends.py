@@ -40,7 +40,7 @@ class Line:
     w
         The distance |w - w'|_1 of the final weights, hypothesis by hypothesis.
     certificate
-        What is certified over the class.
+        The certificate over the class.
     """
 
     backend: str

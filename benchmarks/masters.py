@@ -35,7 +35,7 @@ class Line:
     Attributes
     ----------
     work
-        What was solved.
+        The program that was solved.
     ours, gap, iterations
         Median seconds, certified scaled gap and iterations of boostopt's own.
     rival, theirs, rival_gap

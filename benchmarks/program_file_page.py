@@ -63,7 +63,7 @@ class Truth:
     is_maximized
         Whether the file maximizes.
     source
-        What proved it.
+        The method that proved it.
     """
 
     status: str
@@ -74,7 +74,7 @@ class Truth:
 
     @property
     def has_optimum(self) -> bool:
-        """Whether it is not proved that there is none."""
+        """True unless it is proved that there is no optimum."""
         return self.status not in ("infeasible", "unbounded")
 
     @property

@@ -59,7 +59,7 @@ class Line:
     Attributes
     ----------
     formulation, data, how
-        What was boosted, on what, and in which way.
+        The formulation, the data, and the method of the run.
     rounds, hypotheses
         Updates, and hypotheses collected.
     seconds

@@ -45,7 +45,7 @@ class Examples:
     Attributes
     ----------
     name
-        How it is called.
+        The name on the page.
     X, y
         Features, shape (N, features), and labels, shape (N,).
     """

@@ -17,7 +17,7 @@ from boostopt.functions.edge_functions.tied_edges import TiedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator, Shortfall
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator, Shortfall
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.loss_conjugates import Exponential, Hinge, Logistic, LossConjugate, QuadraticHinge
 from boostopt.functions.regularizers.margin_variance import MarginVariance
@@ -51,7 +51,7 @@ from boostopt.programs.parameters import (
 from boostopt.programs.printed_problems import maximize, minimize
 from boostopt.programs.program import Examples, Program
 from boostopt.programs.prototype import prototype
-from boostopt.programs.step_rules.step_rule_state import BoostingState
+from boostopt.programs.step_rules.boosting_state import BoostingState
 
 __all__ = [
     "CANONICAL",

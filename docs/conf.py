@@ -81,7 +81,7 @@ html_static_path = [str(mathjax), "wide.css"]
 html_css_files = ["wide.css"]
 mathjax_path = "tex-svg-full.js"
 
-# What is copied from an example is what was typed, without its answers.
+# The button copies the input of an example, without its output.
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
@@ -107,9 +107,9 @@ def write_pages(app: Any) -> None:
 def read_docstring(app: Any, kind: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
     """Turn a docstring into reStructuredText.
 
-    What it writes in plain notation, max(1, |lower|) and F*, must not be read as markup; the docstring of a property is
-    a sentence, in which napoleon would take what stands before a colon for a type, as it takes a sentence below
-    Returns for one; and it knows no attributes that share a description.
+    Plain notation, such as max(1, |lower|) and F*, must not be read as markup. The docstring of a property is a
+    sentence: napoleon would take the words before a colon for a type. It would also do so with a sentence below
+    Returns, and it knows no attributes that share a description.
     """
     text = SHARED.sub(lambda match: "".join(f"{one}\n{match[2]}" for one in match[1].split(", ")), "\n".join(lines))
     # Two empty lines end the section before.

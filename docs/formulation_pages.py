@@ -18,8 +18,8 @@ from markup import escaped, fenced, table, values_in, write_folder
 import boostopt
 from boostopt import Formulation, Program
 from boostopt.authoring import CONES, AbsoluteEdge, BoostingSpec, Examples, MaximumEdge, NormPenalty
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import round_parameters
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.programs.parameters import Parameter
 from boostopt.typesetting import PageText, markdown_page, parse_page, typeset_prose
 

@@ -2,8 +2,8 @@
 
 `notebooks/NAME.md` is the source of `notebooks/NAME.ipynb`, which has its cells and what they put out. Run as a command
 with the names of notebooks, or none for all of them. A cell that fails, or takes too long, ends the command, and the
-file stays as it was. What differs between two machines, or two runs, without saying anything is left out: times of
-execution, the version of Python, places of files, addresses in memory.
+file stays as it was. The file leaves out numbers that differ between two machines or two runs and mean nothing:
+times of execution, the version of Python, places of files, addresses in memory.
 """
 
 from __future__ import annotations

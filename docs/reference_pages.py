@@ -65,7 +65,7 @@ PAGES = (
             "comparison.provenance.Provenance",
             "backends.user_function_solvers.FunctionSolver",
             "backends.user_function_solvers.ConeSolver",
-            "backends.problem_task.ProblemTask",
+            "backends.cvxpy_problem_task.ProblemTask",
             "programs.user_cvxpy_problem.ConvexProblem",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",
@@ -88,7 +88,7 @@ PAGES = (
         also=(
             "functions.convex_function.ConvexFunction",
             "functions.regularizers.base.StationarityConditions",
-            "functions.statements.Statement",
+            "functions.regularizer_statements.Statement",
         ),
     ),
     Page(

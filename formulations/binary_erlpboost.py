@@ -99,5 +99,5 @@ def sum_log_mean_exp(y: Any, F: BinaryEntropy) -> Any:
     free, fixed = np.flatnonzero(F.movable), np.flatnonzero(~F.movable)
     logit = F.logit[free]
     # ln(1 - p + p exp(y)) = ln(1 - p) + ln(1 + exp(logit p + y)); for p = 0 it is 0, for p = 1 it is y.
-    of_free = F.caps[free] @ (log_expit(-logit) + cp.logistic(logit + y[free])) if len(free) else 0.0
-    return of_free + (F.fixed_weights[fixed] @ y[fixed] if len(fixed) else 0.0)
+    free_terms = F.caps[free] @ (log_expit(-logit) + cp.logistic(logit + y[free])) if len(free) else 0.0
+    return free_terms + (F.fixed_weights[fixed] @ y[fixed] if len(fixed) else 0.0)

@@ -51,20 +51,20 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
         import cvxpy as cp
 
         d = cp.Variable(examples.N, name="d")
-        edge, of_edges = edge_and_constraints(U, d, p.segment)
+        edge, edge_constraints = edge_and_constraints(U, d, p.segment)
         F = self.regularizer(p, examples)
         return minimize(
             edge + (1 / p.eta) * binary_entropy(d, F),
-            subject_to={**of_edges, "beta": cp.sum(d) == 1, **fixed_weight_constraints(d, F)},
+            subject_to={**edge_constraints, "beta": cp.sum(d) == 1, **fixed_weight_constraints(d, F)},
         )
 
     def dual(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
 
-        m, of_weight = mixture_margins(U, p.segment)
+        m, weight_constraints = mixture_margins(U, p.segment)
         beta = cp.Variable(name="beta")
         F = self.regularizer(p, examples)
         return maximize(
             -(1 / p.eta) * sum_log_mean_exp(-p.eta * (m + beta), F) - beta,
-            subject_to=of_weight,
+            subject_to=weight_constraints,
         )

@@ -108,11 +108,11 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
         import cvxpy as cp
 
         d = cp.Variable(examples.N, name="d")
-        edge, of_edges = edge_and_constraints(U, d, p.segment)
+        edge, edge_constraints = edge_and_constraints(U, d, p.segment)
         return minimize(
             edge + (1 / p.eta) * relative_entropy(d, examples.d0),
             subject_to={
-                **of_edges,
+                **edge_constraints,
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
                 **zero_weight_constraints(d, examples.d0),
@@ -122,11 +122,11 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     def dual(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
 
-        m, of_weight = mixture_margins(U, p.segment)
+        m, weight_constraints = mixture_margins(U, p.segment)
         psi = cp.Variable(examples.N, name="psi")
         return maximize(
             -(1 / p.eta) * log_mean_exp(-p.eta * (m + psi), examples.d0) - (1 / p.nu) * (examples.c @ psi),
-            subject_to={**of_weight, "psi >= 0": psi >= 0},
+            subject_to={**weight_constraints, "psi >= 0": psi >= 0},
         )
 
 

@@ -104,7 +104,7 @@ class NormBallBoost(Formulation[Parameters]):
 
         N, _ = U.shape
         d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
-        entropy, of_entropy = entropy_if_finite(d, p.eta, examples)
+        entropy, entropy_constraints = entropy_if_finite(d, p.eta, examples)
         return minimize(
             gamma + entropy,
             subject_to={
@@ -112,7 +112,7 @@ class NormBallBoost(Formulation[Parameters]):
                 "mu": cvxpy_norm(d, p.p, examples.c) <= p.r,
                 "beta": cp.sum(d) == 1,
                 "d >= 0": d >= 0,
-                **of_entropy,
+                **entropy_constraints,
             },
         )
 
@@ -121,10 +121,10 @@ class NormBallBoost(Formulation[Parameters]):
 
         N, t = U.shape
         w, s = cp.Variable(t, name="w"), cp.Variable(N, name="s")
-        margin, of_margins = soft_minimum_margin(U @ w, s, p.eta, examples)
+        margin, margin_constraints = soft_minimum_margin(U @ w, s, p.eta, examples)
         return maximize(
             margin - p.r * cvxpy_dual_norm(s, p.p, examples.c),
-            subject_to={**of_margins, **weight_constraints(w, p.two_sided), "s >= 0": s >= 0},
+            subject_to={**margin_constraints, **weight_constraints(w, p.two_sided), "s >= 0": s >= 0},
         )
 
 

@@ -92,14 +92,14 @@ class NormPenaltyBoost(Formulation[Parameters]):
 
         N, _ = U.shape
         d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
-        entropy, of_entropy = entropy_if_finite(d, p.eta, examples)
+        entropy, entropy_constraints = entropy_if_finite(d, p.eta, examples)
         return minimize(
             gamma + p.r * cvxpy_norm(d, p.p, examples.c) + entropy,
             subject_to={
                 **edge_constraints(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "d >= 0": d >= 0,
-                **of_entropy,
+                **entropy_constraints,
             },
         )
 
@@ -108,11 +108,11 @@ class NormPenaltyBoost(Formulation[Parameters]):
 
         N, t = U.shape
         w, s = cp.Variable(t, name="w"), cp.Variable(N, name="s")
-        margin, of_margins = soft_minimum_margin(U @ w, s, p.eta, examples)
+        margin, margin_constraints = soft_minimum_margin(U @ w, s, p.eta, examples)
         return maximize(
             margin,
             subject_to={
-                **of_margins,
+                **margin_constraints,
                 "norm d": cvxpy_dual_norm(s, p.p, examples.c) <= p.r,
                 **weight_constraints(w, p.two_sided),
                 "s >= 0": s >= 0,

@@ -41,7 +41,7 @@ OTHER_WORDS = {"auto", "python", "new", "README"}  # on the page of the house
 FUNCTIONS = (
     {"numerics"},
     {"formulas"},
-    {"statements", "convex_function"},
+    {"regularizer_statements", "convex_function"},
     {"edge_functions", "regularizers"},
 )
 
@@ -94,6 +94,13 @@ def test_imports_within_functions_point_downwards() -> None:
         packages = {module.split(".")[2] for module in imports(path) if module.startswith("boostopt.functions.")}
         upwards = {package for package in packages - {package_of_file} if level[package] >= level[package_of_file]}
         assert not upwards, f"{path.relative_to(ROOT)} imports {upwards}"
+
+
+def test_objectives_import_no_other_part_of_boosting() -> None:
+    package = "boostopt.boosting"
+    modules = {module for path in (ROOT / "boosting" / "objectives").glob("*.py") for module in imports(path)}
+    imported_modules = {module for module in modules if module.startswith(f"{package}.")}
+    assert imported_modules and all(module.startswith(f"{package}.objectives") for module in imported_modules)
 
 
 def test_modules_import_each_other_in_no_circle() -> None:

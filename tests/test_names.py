@@ -37,7 +37,9 @@ WORDS = frozenset(
 )
 """Words that are no names of functions, classes, attributes, parameters or locals."""
 
-QUESTION_WORDS = frozenset("how what whatever when where wherever which whichever who whoever whom whose why".split())
+QUESTION_WORDS = frozenset(
+    "how what whatever when where wherever whether which whichever who whoever whom whose why".split()
+)
 """Words that begin no docstring of the product, the tools and the tests."""
 
 PARTICLES = QUESTION_WORDS | frozenset(

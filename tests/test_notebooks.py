@@ -75,7 +75,7 @@ def outputs(notebook: Path) -> list[dict[str, Any]]:
 
 
 def asserts(cell: ast.Module) -> bool:
-    """Whether a cell asserts something when it runs, itself or by the functions that are there for it."""
+    """Return whether a cell asserts something when it runs, itself or by the functions that are there for it."""
     run = [statement for statement in cell.body if not isinstance(statement, ast.FunctionDef | ast.ClassDef)]
     nodes = [node for statement in run for node in ast.walk(statement)]
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}

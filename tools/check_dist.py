@@ -1,7 +1,7 @@
 """Build sdist and wheel into dist/, check what an index would show of them, and install both as users do.
 
-Each goes by pipx and by uv into a place that has nothing, and solves a program there, away from the repository. What is
-installed besides has the versions of constraints.txt.
+Each goes by pipx and by uv into a place that has nothing, and solves a program there, away from the repository. Other
+packages have the versions of constraints.txt.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class ThreadLimiter:
         # Number of contexts of each thread.
         self._depths: dict[int, int] = {}
         self._lowered: list[SavedThreadCount] = []
-        # Whether the process has one number for a library, as measured when the number is first lowered.
+        # True if the process has one number for a library, as measured when the number is first lowered.
         self._process_wide: dict[int, bool] = {}
 
     def enter(self) -> int:

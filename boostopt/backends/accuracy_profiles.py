@@ -33,5 +33,5 @@ PROFILES: Mapping[str, Profile] = {
 
 
 def is_named_profile(profile: str | None) -> bool:
-    """Whether a solve used a named profile. None, as in files older than profiles, means a certified solve."""
+    """Return whether a solve used a named profile. None, as in files older than profiles, means a certified solve."""
     return profile not in (None, CERTIFIED_MODE)

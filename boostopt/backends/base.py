@@ -44,7 +44,7 @@ NEEDS_SEPARABLE_REASON = "needs a regularizer that is a sum over the examples in
 
 @dataclass(frozen=True)
 class Capability:
-    """Whether a backend supports a program; if not, the reason in a sentence."""
+    """The answer whether a backend supports a program, with the reason in a sentence if it does not."""
 
     supported: bool
     reason: str = ""
@@ -142,7 +142,7 @@ class Attempt(ImmutableArrays):
 
     @property
     def has_iterate(self) -> bool:
-        """Whether there is an iterate to certify: at least one finite number."""
+        """True if there is an iterate to certify: at least one finite number."""
         return any(array is not None and bool(np.isfinite(array).any()) for array in (self.d, self.w))
 
 
@@ -182,7 +182,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether no time is left."""
+        """True if no time is left."""
         return self.remaining == 0.0
 
 
@@ -277,14 +277,14 @@ class Backend(ABC):
     """A way to solve programs. It sees a `Program` but not the name of its algorithm, and it certifies no answer."""
 
     runs_external_code: ClassVar[bool] = True
-    """Whether the backend runs external code, which may crash the process."""
+    """True if the backend runs external code, which may crash the process."""
 
     continues_from_state: ClassVar[bool] = False
-    """Whether the backend continues from its state on growing programs; equal examples are then not merged."""
+    """True if the backend continues from its state on growing programs; equal examples are then not merged."""
 
     @property
     def auto_eligible(self) -> bool:
-        """Whether "auto" may choose the backend: it suits such programs and keeps a tolerance and a time limit."""
+        """True if "auto" may choose the backend: it suits such programs and keeps a tolerance and a time limit."""
         return True
 
     @property

@@ -49,7 +49,7 @@ class Incumbent:
 
     @property
     def goal_reached(self) -> bool:
-        """Whether the scaled gap is at most the goal."""
+        """True if the scaled gap is at most the goal."""
         return self.gap <= self.goal
 
     def tighten_goal(self) -> bool:

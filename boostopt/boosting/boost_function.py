@@ -14,10 +14,10 @@ from boostopt._utils.validation import check_array, check_list, invalid_value_er
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.boost_options import OPTIONS, BoostOptions, BoostRequest, check_keywords, read_options
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.method_selection import is_default, run_histogram_newton
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.initial_run_data import initial_record
 from boostopt.boosting.run.progress_line import progress_line

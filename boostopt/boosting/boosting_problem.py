@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.validation import check_positive
-from boostopt.boosting.name_resolution import booster_hint
+from boostopt.boosting.booster_names import booster_hint
 from boostopt.boosting.objectives.exact_objective import ExactObjective, exact_objective
 from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective, value_slack
 from boostopt.boosting_certificates.nan_checks import as_bound
@@ -26,7 +26,7 @@ from boostopt.programs.boosting_spec import UpdateKind, parse_choice
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation
 from boostopt.programs.program import Examples, Program
-from boostopt.programs.step_rules.step_rule_state import BoostingState
+from boostopt.programs.step_rules.boosting_state import BoostingState
 from boostopt.rows.margin_matrix import MarginMatrix
 
 DEFAULT_EPSILON = 0.01
@@ -187,17 +187,17 @@ class Problem:
 
     @property
     def is_additive(self) -> bool:
-        """Whether steps add to the weights, so that their sum grows."""
+        """True if steps add to the weights, so that their sum grows."""
         return self.update in ADDITIVE_UPDATES
 
     @property
     def needs_limit(self) -> bool:
-        """Whether the run needs a limit, because possibly no rule ever holds."""
+        """True if the run needs a limit, because possibly no rule ever holds."""
         return self.is_additive and not math.isfinite(self.iteration_bound)
 
     @property
     def has_class_bound(self) -> bool:
-        """Whether the largest edge of a class bounds the program over the whole class, or the soft margin."""
+        """True if the largest edge of a class bounds the program over the whole class, or the soft margin."""
         return self.objective is not None or math.isfinite(self.edge_function.class_bound(0.0))
 
     @property
@@ -212,7 +212,7 @@ class Problem:
 
     @property
     def has_soft_margin(self) -> bool:
-        """Whether the bounded value is a soft margin, without terms of F."""
+        """True if the bounded value is a soft margin, without terms of F."""
         return self.objective is not None and self.objective.F0.is_indicator
 
     def class_upper_bound(self, d: ExampleVector, largest: float) -> tuple[float, ExampleVector]:
@@ -239,12 +239,12 @@ class Problem:
 
     @property
     def two_sided(self) -> bool:
-        """Whether edges count without their sign."""
+        """True if edges count without their sign."""
         return self.template.edge_function.is_largest_edge and self.template.edge_function.is_symmetric
 
     @property
     def smooth(self) -> bool:
-        """Whether d(w) is unique, so that it is the next query to the oracle."""
+        """True if d(w) is unique, so that it is the next query to the oracle."""
         return bool(self.F.strong_convexity > 0.0)
 
     @property
@@ -298,7 +298,7 @@ class Problem:
 
     @cached_property
     def affordable(self) -> bool:
-        """Whether the regularizer costs at most epsilon / 2 of the soft margin."""
+        """True if the regularizer costs at most epsilon / 2 of the soft margin."""
         return self.F.smoothing_within(self.epsilon)
 
     @cached_property

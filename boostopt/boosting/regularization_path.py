@@ -16,8 +16,8 @@ from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
 from boostopt.boosting.boost_function import BOOST_KEYWORDS, boost, select_examples
 from boostopt.boosting.boost_options import check_keywords, read_options
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.interrupts import Interrupts

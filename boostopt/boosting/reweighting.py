@@ -26,7 +26,7 @@ from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import require_not_none
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.programs.boosting_spec import BoostingSpec
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
@@ -135,7 +135,7 @@ class Reweighting(Update):
         return float(self.c @ values) / float(self.c.sum())
 
     unbounded_on_perfect_hypothesis: ClassVar[bool] = True
-    """Whether the step of a hypothesis that is correct on all examples is unbounded."""
+    """True if the step of a hypothesis that is correct on all examples is unbounded."""
 
     def bounds_class(self, d: ExampleVector) -> bool:
         return respects_caps(self.problem, d)

@@ -65,7 +65,7 @@ class Stabilization:
         check_number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
     def __bool__(self) -> bool:
-        """Whether the options change anything."""
+        """Return whether the options change anything."""
         return self != Stabilization()
 
     def query(self, state: State) -> ExampleVector:

@@ -50,7 +50,7 @@ class KKT:
         return float(np.max(list(self.residuals.values()))) if self.residuals else np.inf
 
     def holds_within(self, tol: float) -> bool:
-        """Whether every condition holds within tol."""
+        """Return whether every condition holds within tol."""
         return self.worst <= tol
 
 
@@ -107,7 +107,7 @@ class Certificate(ImmutableArrays):
 
     @property
     def infeasible(self) -> bool:
-        """Whether it is proved that no d satisfies the constraints."""
+        """True if it is proved that no d satisfies the constraints."""
         return self.excess > 0.0
 
     @cached_property
@@ -130,7 +130,7 @@ class Certificate(ImmutableArrays):
 
     @property
     def is_mostly_rounding(self) -> bool:
-        """Whether the slack of both bounds is more than half of a gap above `WIDE_GAP` times the scale."""
+        """True if the slack of both bounds is more than half of a gap above `WIDE_GAP` times the scale."""
         return WIDE_GAP * self.scale < self.gap < 4.0 * self.slack
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class Certificate(ImmutableArrays):
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.certificate_files import save
+        from boostopt.verification.certificate_writer import save
 
         save((program, self), path)
 
@@ -204,9 +204,9 @@ class Certificate(ImmutableArrays):
         return self.gap / size if np.isfinite(self.gap) and 0.0 < self.gap and size > 0.0 else self.gap
 
     def contains(self, value: float) -> bool:
-        """Whether the optimum can have this value."""
+        """Return whether the optimum can have this value."""
         return self.lower <= value <= self.upper
 
     def overlaps(self, certificate: Certificate) -> bool:
-        """Whether both intervals can hold for the same program; if not, boostopt has a bug."""
+        """Return whether both intervals can hold for the same program; if not, boostopt has a bug."""
         return self.lower <= certificate.upper and certificate.lower <= self.upper

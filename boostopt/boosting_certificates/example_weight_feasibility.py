@@ -25,7 +25,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, HypothesisVector
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
-from boostopt.functions.numerics.error_free import SMALLEST_EXACT_PRODUCT, split_doubles
+from boostopt.functions.numerics.error_free_transformations import SMALLEST_EXACT_PRODUCT, split_doubles
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL
 from boostopt.rows.margin_matrix import MarginMatrix

@@ -101,7 +101,7 @@ class Recovery(ImmutableArrays):
 
     @property
     def unique(self) -> bool:
-        """Whether the equations determine the multipliers uniquely."""
+        """True if the equations determine the multipliers uniquely."""
         return self.rank == self.unknowns and not self.certificate.infeasible
 
     def __repr__(self) -> str:

@@ -80,7 +80,7 @@ class CheckReport:
 
     @property
     def passed(self) -> bool:
-        """Whether all checks passed."""
+        """True if all checks passed."""
         return all(check.passed for check in self.checks)
 
     @property

@@ -96,7 +96,7 @@ class FormulationProbe:
 
     @property
     def exact(self) -> bool:
-        """Whether F* and G* have closed forms, and not only upper bounds."""
+        """True if F* and G* have closed forms, and not only upper bounds."""
         return self.F.F.has_closed_form_conjugate and self.G.G.has_closed_form_conjugate
 
     @cached_property

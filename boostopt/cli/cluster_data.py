@@ -16,7 +16,7 @@ from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
 from boostopt.data.parquet import ParquetFiles, is_numeric, not_numeric_error, parquet_files
 from boostopt.errors import DataError, OptionError, short_repr
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 
 BINNED = "binned"
 """The hypothesis class that the workers of a cluster support: binned stumps."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import typer
 
 from boostopt.backends.accuracy_profiles import PROFILES
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.cli.option_types import DEFAULT_TOL, parse_tolerance
 from boostopt.comparison.benchmark import GAPS
 from boostopt.data.datasets import Dataset

@@ -258,17 +258,17 @@ class SolveRecord:
 
     @property
     def ran(self) -> bool:
-        """Whether the backend was run, whatever the result."""
+        """True if the backend ran, with any result."""
         return self.result != Result.NOT_RUN
 
     @property
     def has_target_gap(self) -> bool:
-        """Whether the certified gap is within the tolerance."""
+        """True if the certified gap is within the tolerance."""
         return self.result == Result.REACHED
 
     @property
     def answered(self) -> bool:
-        """Whether the backend left an answer; without one, the interval does not come from the backend."""
+        """True if the backend left an answer; without one, the interval does not come from the backend."""
         return self.ran and self.outcome != Outcome.FAILED.key
 
     @property
@@ -278,7 +278,7 @@ class SolveRecord:
 
     @property
     def unbounded(self) -> bool:
-        """Whether it is proved that the objective of a problem is unbounded."""
+        """True if it is proved that the objective of a problem is unbounded."""
         return self.optimum_sign is not None and not self.infeasible
 
     @property
@@ -293,7 +293,7 @@ class SolveRecord:
 
     @property
     def claims(self) -> bool:
-        """Whether the solver claims an optimum for some attempt."""
+        """True if the solver claims an optimum for some attempt."""
         return any(attempt.claims for attempt in self.log)
 
     @property

@@ -144,12 +144,12 @@ class SolveResults(ABC):
 
     @property
     def overlap(self) -> bool:
-        """Whether the certified intervals of each program have a point in common; if not, boostopt is wrong."""
+        """True if the certified intervals of each program have a point in common; if not, boostopt is wrong."""
         return not self.contradictory_programs
 
     @property
     def has_target_gap(self) -> bool:
-        """Whether for every program some backend reached the smallest requested gap."""
+        """True if for every program some backend reached the smallest requested gap."""
         finest = min(self.settings.target_gaps)
         done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
         return done == set(self.programs)

@@ -220,7 +220,7 @@ class ConicProgram(_Record):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the program is a linear program."""
+        """True if the program is a linear program."""
         return self.P is None and not self.cones
 
     def to_cvxpy(self) -> Any:

@@ -42,7 +42,7 @@ from boostopt.functions.convex_function import cached_property, computed_attribu
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, read_domain
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 
 CLOSED_FORM_RTOL = 1e-12
 """Relative distance of a tangent bound to a closed form above which a better choice of multipliers is searched."""
@@ -258,7 +258,7 @@ class CvxpyRegularizer(Regularizer):
 
     @property
     def _is_proved(self) -> bool:
-        """Whether `conjugate_at` is the method of this class, whose bounds include their rounding."""
+        """True if `conjugate_at` is the method of this class, whose bounds include their rounding."""
         return type(self).conjugate_at is CvxpyRegularizer.conjugate_at
 
     def conjugate_bound(self, z: ExampleVector, point: ConjugatePoint) -> float:

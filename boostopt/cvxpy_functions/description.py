@@ -51,14 +51,14 @@ class Description:
 
     @property
     def is_of_inequalities(self) -> bool:
-        """Whether there are no further variables, and all constraints are inequalities."""
+        """True if there are no further variables, and all constraints are inequalities."""
         from cvxpy.constraints.nonpos import Inequality
 
         return not self.further_variables and all(isinstance(item, Inequality) for item in self.constraints)
 
     @property
     def is_piecewise_linear(self) -> bool:
-        """Whether minima of the expression over the further variables are linear programs."""
+        """True if minima of the expression over the further variables are linear programs."""
         from cvxpy.constraints.nonpos import Inequality
         from cvxpy.constraints.zero import Equality
 
@@ -68,7 +68,7 @@ class Description:
 
     @property
     def has_argument(self) -> bool:
-        """Whether x is in the expression or in a constraint."""
+        """True if x is in the expression or in a constraint."""
         parts = (self.expression, *self.constraints)
         return any(item.id == self.variable.id for part in parts for item in part.variables())
 

@@ -220,12 +220,12 @@ class PartialMinimum:
 
     @property
     def has_further_variables(self) -> bool:
-        """Whether f is a minimum over further variables."""
+        """True if f is a minimum over further variables."""
         return self._free.n > self.lower.size
 
     @property
     def is_unconstrained(self) -> bool:
-        """Whether f is an expression of x alone, without constraints but the box and the simplex."""
+        """True if f is an expression of x alone, without constraints but the box and the simplex."""
         return not (self.has_further_variables or self.description.constraints or self._free.matrices)
 
     def _find_interior(self) -> None:

@@ -53,7 +53,7 @@ class PointSlopes:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all atoms have values and slopes at the point."""
+        """True if all atoms have values and slopes at the point."""
         return bool(np.isfinite(self._point.z).all()) and all(np.isfinite(slopes).all() for slopes in self._node_slopes)
 
     def gradient(self) -> Float[Array, " n"]:

@@ -18,7 +18,7 @@ from boostopt._utils.files import file_suffix, lack_of, read_bytes, read_npz
 from boostopt._utils.validation import check_path
 from boostopt.data.csv_tables import SEPARATORS, is_number_text, parse_number, parse_number_columns, read_table
 from boostopt.data.solution_file_layouts import LAYOUTS, WEIGHT_NAME_PATTERN, NamedValue, read_entries
-from boostopt.data.source_contents import MAX_ENTRIES_PER_NONZERO, SMALL_ARRAY_BYTES
+from boostopt.data.source_examples import MAX_ENTRIES_PER_NONZERO, SMALL_ARRAY_BYTES
 from boostopt.errors import DataError, reason_of
 
 TEXT_SUFFIXES = (".sol", ".txt")

@@ -20,7 +20,7 @@ from boostopt.data.class_labels import check_count, infer_label_type, to_signs
 from boostopt.data.csv_tables import SEPARATORS
 from boostopt.data.labelled_tables import DEFAULT_LABEL, load_labelled_csv, load_named_csv
 from boostopt.data.parquet import PARQUET_SUFFIX, load_labelled_parquet, load_named_parquet, parquet_files
-from boostopt.data.source_contents import (
+from boostopt.data.source_examples import (
     SourceContents,
     contents_of_npz,
     load_sklearn_dataset,

@@ -25,7 +25,7 @@ from boostopt.data.csv_tables import (
     truth_value,
     unguard_formula,
 )
-from boostopt.data.source_contents import SourceContents
+from boostopt.data.source_examples import SourceContents
 from boostopt.errors import DataError, format_names_truncated, unknown_name
 
 DEFAULT_LABEL = "label"

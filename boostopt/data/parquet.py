@@ -25,7 +25,7 @@ from boostopt.data.labelled_tables import (
     require_columns,
     warn_about_index_column,
 )
-from boostopt.data.source_contents import SourceContents
+from boostopt.data.source_examples import SourceContents
 from boostopt.errors import DataError, OptionError, reason_of
 
 PARQUET_SUFFIX = ".parquet"

@@ -16,7 +16,7 @@ from boostopt._utils.immutable_arrays import immutable_copy, writes_named
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.oracles.base import Hypothesis, StateDict
 from boostopt.oracles.feature_validation import FeatureMatrix, checked_features
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 from boostopt.oracles.learners.classifier_hypotheses import class_name, hypothesis_values
 
 

@@ -20,8 +20,8 @@ from boostopt._utils.validation import (
 )
 from boostopt.backends.base import Backend
 from boostopt.boosting.boost_options import check_keywords
+from boostopt.boosting.booster_names import booster_hint
 from boostopt.boosting.boosting_problem import rows_left_out
-from boostopt.boosting.name_resolution import booster_hint
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective, value_in_words
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting_certificates.certificate import Certificate
@@ -37,7 +37,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
 from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS

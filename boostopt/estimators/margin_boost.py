@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.data_frames import require_numeric_columns
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
@@ -162,7 +162,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     nus_, nu_scores_
         With nu="auto", the values that were tried, shape (k,), and the score of each on held-out examples, shape (k,).
     diagnosis_
-        What the warnings of the fit are about, with all numbers: its `findings`, and `summaries` of the runs. `str` has
+        The causes of the warnings of the fit, with all numbers: its `findings`, and `summaries` of the runs. `str` has
         the texts, and a notebook shows a table. A classifier of `load` has none.
     n_features_in_
         The number of features.

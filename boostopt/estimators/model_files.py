@@ -44,7 +44,7 @@ from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
 from boostopt.estimators.binary_model import BinaryModel, is_distributed
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 
 FILE_KIND, FORMAT = "boostopt classifier", 1
 

@@ -17,7 +17,7 @@ from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
 from boostopt.boosting.run.run import Run
-from boostopt.data.source_contents import numbered_features
+from boostopt.data.source_examples import numbered_features
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
 from boostopt.estimators.feature_importances import feature_importances

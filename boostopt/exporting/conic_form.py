@@ -49,7 +49,7 @@ class ConeDimensions:
 
     @property
     def is_linear(self) -> bool:
-        """Whether all rows are equations and inequalities."""
+        """True if all rows are equations and inequalities."""
         return not (self.second_order or self.exponential or self.power)
 
     @property

@@ -37,7 +37,7 @@ class ConvexFunction(HasImmutableArrays, ABC):
     """Cones that a solver must support for f: "linear" always, "exponential" for entropies."""
 
     has_closed_form_conjugate: bool = True
-    """Whether f* has a closed form, so that the conjugate is exact and `cvxpy_conjugate` exists; else it is a bound."""
+    """True if f* has a closed form, so that the conjugate is exact and `cvxpy_conjugate` exists; else it is a bound."""
 
     kind: ClassVar[str] = ""
     """Name of the class in certificate files; "" if files cannot contain it. A subclass is another function and needs

@@ -159,7 +159,7 @@ class HypothesisClass(ABC):
     """
 
     reflexive: bool = False
-    """Whether the class contains the negation of every hypothesis."""
+    """True if the class contains the negation of every hypothesis."""
 
     @property
     @abstractmethod
@@ -210,7 +210,7 @@ class Oracle(HypothesisClass):
     """An edge that every answer reaches for all weights; None if there is no such guarantee."""
 
     heterogeneous: bool = False
-    """Whether the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
+    """True if the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
 
     @property
     def c(self) -> ExampleVector:

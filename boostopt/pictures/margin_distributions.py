@@ -14,7 +14,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.ensembles.reweighting_result import Reweighted
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.pictures.picture_arguments import (
     algorithm_name,
     effective_multiplicities,

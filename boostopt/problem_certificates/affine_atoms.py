@@ -27,7 +27,7 @@ STRUCTURAL_ATOMS = frozenset(
 IDENTITY_ATOMS = frozenset(
     "psd_wrap nsd_wrap symmetric_wrap hermitian_wrap skew_symmetric_wrap nonneg_wrap nonpos_wrap conj real".split()
 )
-"""Classes of CVXPY with the value of their argument, if it is real. What wraps claim of the argument is not used."""
+"""Classes of CVXPY with the value of their argument, if it is real. The claim that a wrap makes is not used."""
 
 
 def axis_groups(expression: Any, order: Literal["C", "F"] = "C") -> Int[Array, "m k"]:

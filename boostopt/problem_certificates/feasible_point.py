@@ -125,7 +125,7 @@ class FeasiblePointSearch:
     interior
         A point with slack that a solver proposed; None if there is none.
     reason
-        Why no point was proved.
+        The reason for which no point was proved.
     is_contradictory
         Whether the equalities are proved to have no solution.
     """

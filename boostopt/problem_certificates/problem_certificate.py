@@ -108,7 +108,7 @@ class ProblemCertificate:
     box
         Lower and upper bounds of each variable that contain all optimal points. They may be infinite.
     reasons
-        Why the interval is not finite, or what was assumed, in words.
+        The reasons for which the interval is not finite, and the assumptions, in words.
     right_side_change
         By how much right sides of affine constraints were moved, at most `tolerance`; 0 if they were not. If they were,
         `upper`, `point` and `box` are of the moved problem; `lower` holds for all right sides within that distance.
@@ -131,7 +131,7 @@ class ProblemCertificate:
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is proved that there is no optimum: the problem is infeasible or unbounded."""
+        """True if it is proved that there is no optimum: the problem is infeasible or unbounded."""
         return self.status in ("infeasible", "unbounded")
 
     @property

@@ -3,8 +3,8 @@
 The unknowns z are the free entries x of the variables, then the values of the atoms, each in the order of evaluation.
 So the arguments of every atom, the objective and all constraints are affine functions of z.
 
-What is read is the meaning of CVXPY's objects. Its canonicalization, its analysis of curvature and its numerical values
-of expressions are not used.
+The reader knows the meaning of CVXPY's objects. It does not use CVXPY's canonicalization, its analysis of curvature,
+and its numerical values of expressions.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class ReadProblem:
 
     @property
     def is_large(self) -> bool:
-        """Whether the coefficients are floats with radii, and not balls."""
+        """True if the coefficients are floats with radii, and not balls."""
         return isinstance(self.objective, FloatRowBlock)
 
     def evaluate(self, x: Sequence[Ball]) -> list[Ball]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from boostopt._utils.validation import check_callable, check_choice, check_names, check_string
 from boostopt.programs.program import Program
-from boostopt.programs.step_rules.step_rule_state import BoostingState
+from boostopt.programs.step_rules.boosting_state import BoostingState
 
 
 class Choice(StrEnum):

@@ -81,16 +81,16 @@ class Formulation(ABC, Generic[P]):
     Parameters: ClassVar[type[Any]]
     """The record of the parameters."""
     uses_reference: ClassVar[bool] = False
-    """Whether the program depends on a reference distribution d0."""
+    """True if the program depends on a reference distribution d0."""
     needs_all_examples: ClassVar[bool] = True
-    """Whether F depends on more of the examples than the multiplicity c_n of each, their sum and d0. If not, F is a sum
+    """True if F depends on more of the examples than the multiplicity c_n of each, their sum and d0. If not, F is a sum
     over the examples, and two examples with the right multiplicities represent all examples. Distributed rows require
     this property, and histogram Newton on rows in memory starts faster with it. A subclass that defines F, G,
     parameters or canonical values must set it again."""
     optional_in_files: ClassVar[tuple[str, ...]] = ()
     """Parameters that older files do not state, because the formulation had none of them. They get their defaults."""
     is_symmetric: ClassVar[bool] = False
-    """Whether the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
+    """True if the program is symmetric in the examples: F and G know an example by its c, its d0 and its values of the
     parameters with one value an example, and by nothing else, and an example with c_n = k is k copies. Classifiers sort
     the examples of such a program and merge equal ones. For other programs, classifiers keep the order and the rows of
     the user. A subclass that defines functions, other than the problems as printed, must set the flag again."""

@@ -16,7 +16,7 @@ from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, Maximum
 from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.loss_conjugates import Exponential, Hinge, Logistic, QuadraticHinge
 from boostopt.programs.loss_penalty_texts import (
     LossText,

@@ -143,7 +143,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether you must pass a value."""
+        """True if the parameter has no default, so that you must pass a value."""
         return self.default is dataclasses.MISSING
 
 

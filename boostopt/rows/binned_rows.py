@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8
-from boostopt.rows.block_kernels import (
+from boostopt.rows.block_sums import (
     example_weights,
     fingerprint,
     histogram,

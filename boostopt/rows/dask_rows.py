@@ -21,7 +21,7 @@ from boostopt._utils.array_types import Array, Int
 from boostopt._utils.validation import check_array
 from boostopt.errors import BoostoptError, DataError, reason_of
 from boostopt.rows.binned_rows import BinnedRows, LocalRows, MarginHandle, sum_of
-from boostopt.rows.block_kernels import example_weights
+from boostopt.rows.block_sums import example_weights
 from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, place_on_workers
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.margin_grid import MarginGrid

@@ -14,7 +14,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float, Int, UInt
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt.rows.cell_grid import FeatureEncoder
+from boostopt.rows.encoding_grid import FeatureEncoder
 
 BLOCK_ROWS = 1 << 14
 """Rows of a block: temporary arrays of this length stay in the cache."""

@@ -1,4 +1,4 @@
-"""Gram matrices of splits over a row block, weighted by a function of the margins; exact, as in `block_kernels`."""
+"""Gram matrices of splits over a row block, weighted by a function of the margins; exact, as in `block_sums`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.rows.cell_grid import FeatureEncoder
+from boostopt.rows.encoding_grid import FeatureEncoder
 
 PROBE_FACTOR = 4
 """Number of rows, over the largest number of values, that often show alone that a feature has more values."""

@@ -20,7 +20,7 @@ from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, ExactStatus, exact_optimum
 from boostopt.errors import OptionError
-from boostopt.functions.statements import Statement, defines_own_kind, statement_of
+from boostopt.functions.regularizer_statements import Statement, defines_own_kind, statement_of
 
 if TYPE_CHECKING:
     from boostopt.programs.program import Program

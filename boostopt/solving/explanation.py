@@ -61,7 +61,7 @@ class Condition:
 
     @property
     def status_word(self) -> str:
-        """Whether the condition holds, in one word."""
+        """The state of the condition in a word."""
         return "holds" if self.holds else "open" if self.violation == np.inf else "FAILS"
 
     @property

@@ -14,9 +14,9 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.backends.base import Attempt
+from boostopt.backends.cvxpy_problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.backends.isolation.isolated_backend import isolated_attempts
 from boostopt.backends.isolation.pickling import NotPicklable
-from boostopt.backends.problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
 from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions
@@ -47,7 +47,7 @@ class AnswerCertificate:
     value
         The optimal value that the solver reports; None for none.
     reason
-        Why there is no finite interval, in words; "" if there is one.
+        The reason for which there is no finite interval, in words; "" if there is one.
     is_contradicted
         Whether the solver reports an optimum of a problem that is proved infeasible or unbounded.
     """
@@ -97,12 +97,12 @@ class AnswerCertificate:
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is proved that there is no optimum."""
+        """True if it is proved that there is no optimum."""
         return self.certificate is not None and self.certificate.is_decided
 
     @property
     def infeasible(self) -> bool:
-        """Whether it is proved that no point is feasible."""
+        """True if it is proved that no point is feasible."""
         return self.certificate is not None and self.certificate.status == "infeasible"
 
     @property

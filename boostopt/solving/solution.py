@@ -204,7 +204,7 @@ class Solution:
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.certificate_files import save
+        from boostopt.verification.certificate_writer import save
 
         save(self, path)
 

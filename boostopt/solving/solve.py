@@ -265,12 +265,12 @@ class _SolveRecord:
 
     @property
     def should_stop(self) -> bool:
-        """Whether the gap is at most the tolerance, or the deadline has passed."""
+        """True if the gap is at most the tolerance, or the deadline has passed."""
         return self.incumbent.goal_reached or self._task.deadline.passed
 
     @property
     def gap_is_rounding(self) -> bool:
-        """Whether the gap consists of the rounding allowance, which no other answer reduces."""
+        """True if the gap consists of the rounding allowance, which no other answer reduces."""
         best = self.incumbent.certificate
         return best is not None and bool(np.isfinite(best.gap) and best.gap <= ROUNDING_GAP_FACTOR * best.slack)
 

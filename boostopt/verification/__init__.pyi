@@ -1,4 +1,4 @@
-from .certificate_files import save as save
+from .certificate_writer import save as save
 from .class_certificate_files import save_class as save_class
 from .verify import Verification as Verification
 from .verify import subject as subject

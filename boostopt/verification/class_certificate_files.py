@@ -21,9 +21,9 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError, require_not_none
 from boostopt.oracles.base import HypothesisClass, require_oracle
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.programs.program import Program
-from boostopt.verification.certificate_files import (
+from boostopt.verification.certificate_writer import (
     add_claim,
     class_description,
     parse_written,
@@ -39,8 +39,8 @@ from boostopt.verification.class_oracles import (
     query_oracle,
     require_multiplicities,
 )
-from boostopt.verification.described_programs.class_files import save_described_class_certificate
-from boostopt.verification.described_programs.part_statements import is_described
+from boostopt.verification.described_files.described_class_files import save_described_class_certificate
+from boostopt.verification.described_files.part_statements import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
     check_measure,

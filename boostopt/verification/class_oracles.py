@@ -15,9 +15,9 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification.certificate_files import class_description, to_json_value
+from boostopt.verification.certificate_writer import class_description, to_json_value
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
@@ -60,7 +60,7 @@ def oracle_of_file(oracle: Any, digest: str, description: str, N: int) -> Oracle
     Parameters
     ----------
     oracle
-        What the verifier passes.
+        The value that the verifier passes as the oracle.
     digest, description
         The digest and the words of the class in the file.
     N

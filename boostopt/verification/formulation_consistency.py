@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.boosting.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.functions.edge_functions.base import EdgeFunction

@@ -6,8 +6,8 @@ from typing import Any
 
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizer_statements import Statement, defines_own_kind
 from boostopt.functions.regularizers.base import Regularizer
-from boostopt.functions.statements import Statement, defines_own_kind
 from boostopt.programs.program import Examples
 
 

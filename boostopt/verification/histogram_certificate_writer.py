@@ -14,11 +14,11 @@ from boostopt.boosting.boosting_problem import exact_objective_of_problem
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.errors import ProblemError, require_not_none
-from boostopt.oracles.binned_oracle import BinnedClass
-from boostopt.oracles.hypothesis_state import to_state
-from boostopt.verification.certificate_files import class_description, document_text, write_certificate_file
+from boostopt.oracles.binned_class import BinnedClass
+from boostopt.oracles.hypothesis_serialization import to_state
+from boostopt.verification.certificate_writer import class_description, document_text, write_certificate_file
 from boostopt.verification.formulation_consistency import functions_as_json
-from boostopt.verification.histogram_certificate_files import SUBJECT, verify_histogram_certificate
+from boostopt.verification.histogram_certificate_verdict import SUBJECT, verify_histogram_certificate
 from boostopt.verification.trusted_kernel.certificate_schema import FILE_KIND, FORMAT
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 

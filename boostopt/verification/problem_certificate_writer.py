@@ -28,7 +28,7 @@ from boostopt.verification.exact_proofs.exact_multipliers import exact_multiplie
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
 from boostopt.verification.exact_proofs.implied_multipliers import proposed_implications, with_implied_rows
-from boostopt.verification.problem_certificate_files import PROBLEM_FILES, verify_problem_certificate
+from boostopt.verification.problem_certificate_verdict import PROBLEM_FILES, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
     FILE_KIND,

@@ -18,15 +18,18 @@ from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
 from boostopt.verification.class_oracles import NO_EXACT_PROOF
 from boostopt.verification.conic_files.conic_verdict import is_conic_certificate, verify_conic_certificate
-from boostopt.verification.described_programs.class_files import (
+from boostopt.verification.described_files.described_class_files import (
     is_described_class_certificate,
     verify_described_class_certificate,
 )
-from boostopt.verification.described_programs.verdict import is_described_certificate, verify_described_certificate
-from boostopt.verification.histogram_certificate_files import SUBJECT as HISTOGRAM_SUBJECT
-from boostopt.verification.histogram_certificate_files import verify_histogram_certificate
-from boostopt.verification.linear_programs.linear_verdict import is_linear_certificate, verify_linear_certificate
-from boostopt.verification.problem_certificate_files import is_problem_certificate, verify_problem_certificate
+from boostopt.verification.described_files.described_verdict import (
+    is_described_certificate,
+    verify_described_certificate,
+)
+from boostopt.verification.histogram_certificate_verdict import SUBJECT as HISTOGRAM_SUBJECT
+from boostopt.verification.histogram_certificate_verdict import verify_histogram_certificate
+from boostopt.verification.linear_files.linear_verdict import is_linear_certificate, verify_linear_certificate
+from boostopt.verification.problem_certificate_verdict import is_problem_certificate, verify_problem_certificate
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, read_document, read_json_object
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject

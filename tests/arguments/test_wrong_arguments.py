@@ -85,7 +85,7 @@ def test_every_constructor_for_authors_is_attacked() -> None:
 
 
 def _has_parameters(name: str) -> bool:
-    """Whether something concrete is made with arguments."""
+    """Return whether a name is a concrete class of boostopt with arguments."""
     component = getattr(authoring, name)
     return (
         component.__module__.startswith("boostopt.")

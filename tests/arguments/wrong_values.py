@@ -134,9 +134,9 @@ class Attack:
     Attributes
     ----------
     name
-        What is called.
+        The name of the function or class.
     call
-        How.
+        The call with these arguments.
     valid
         Makes the arguments of a right call.
     kinds
@@ -144,7 +144,7 @@ class Attack:
     further_values
         Values for one argument alone: an object of a neighbouring kind.
     errors
-        What may be raised besides errors of boostopt.
+        Errors that may be raised besides those of boostopt.
     spared
         Arguments with values that are right, and slow.
     """

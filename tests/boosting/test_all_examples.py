@@ -16,7 +16,7 @@ from boostopt.errors import require_not_none as present
 from boostopt.formulations.erlpboost import ERLPBoost
 from boostopt.formulations.lpboost import LPBoost
 from boostopt.oracles import BinnedStumps
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_class import BinnedOracle
 from boostopt.oracles.distributed.cluster_classes import DistributedClass
 from boostopt.programs.parameters import typical_value
 from boostopt.programs.program import Examples

@@ -11,7 +11,7 @@ from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin, weight_function
 from boostopt.boosting.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram
 from boostopt.programs.program import Examples
-from boostopt.rows.block_kernels import histogram
+from boostopt.rows.block_sums import histogram
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import RowBlock
 

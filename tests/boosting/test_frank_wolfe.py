@@ -19,7 +19,7 @@ from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.corrective import LineSearch, ShortStep
 from boostopt.boosting.updates.factory import CORRECTIVE_UPDATES
 from boostopt.boosting.updates.mlpboost import MLPBoost
-from boostopt.boosting.updates.pairwise import Vertex, WeightTransfer
+from boostopt.boosting.updates.pairwise_steps import Vertex, WeightTransfer
 from boostopt.oracles import GivenMargins
 
 pytestmark = pytest.mark.every(2)

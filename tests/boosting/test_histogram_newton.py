@@ -27,6 +27,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions, BoostRequest
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton import dual_evaluator as histogram_evaluator
 from boostopt.boosting.histogram_newton import histogram_run, method_selection, newton_solver
@@ -35,7 +36,6 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.method_selection import continuation_options, reduced_problem
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization

@@ -16,14 +16,14 @@ from test_histogram_newton import binned_stumps, class_bounds, column, noisy_exa
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton import newton_solver
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.method_selection import reduced_problem
 from boostopt.boosting.histogram_newton.newton_solver import integer_weights
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.errors import OptionError, require_not_none
 from boostopt.oracles import BinnedStumps, DecisionStumps

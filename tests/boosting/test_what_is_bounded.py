@@ -38,8 +38,8 @@ from boostopt.authoring import (
 )
 from boostopt.boosting.objectives.soft_margin import MEASURES, SoftMarginObjective
 from boostopt.boosting.run.run import Run
+from boostopt.functions.regularizer_statements import defines_own_kind
 from boostopt.functions.regularizers.linear_tilt import Tilted
-from boostopt.functions.statements import defines_own_kind
 from boostopt.oracles import GivenMargins
 
 N, T, NU, MU, ETA, R = 4, 3, 2.5, 0.7, 3.0, 0.7
@@ -265,7 +265,7 @@ FAST = ("nothing", "a linear term")
 
 
 def is_slow(case: str, way: str) -> bool:
-    """Whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
+    """Return whether a run takes long: sums halve all weights again and again, descriptions ask a solver."""
     return way.startswith("sum") or (way == "described" and case not in FAST)
 
 

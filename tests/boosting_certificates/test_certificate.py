@@ -25,7 +25,7 @@ from boostopt.boosting_certificates.primal_dual_certifier import Certifier
 from boostopt.functions.edge_functions.edge_bound_indicators import FixedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.rows.margin_matrix import MarginMatrix
 

@@ -27,7 +27,7 @@ from boostopt.functions.edge_functions.tied_edges import TiedEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex

@@ -37,8 +37,8 @@ from boostopt import (
 )
 from boostopt._utils.formatting import escape_unprintable, format_interval
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.boosting.boosters import BOOSTERS
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
 from boostopt.cli.commands.list import first_sentence
 from boostopt.exporting.export import FORMATS
 
@@ -1243,7 +1243,7 @@ def test_messages_name_options_as_they_are_typed() -> None:
     ("folder", "entries"),
     [
         ("cli/commands", {name.replace("-", "_") for name in cast(Any, get_command(boostopt.cli.app)).commands}),
-        ("exporting/formats", {ending.removeprefix(".") for ending in FORMATS}),
+        ("exporting/formats", {f"{ending.removeprefix('.')}_format" for ending in FORMATS}),
         ("boosting/boosters", {name.casefold() for name in BOOSTERS}),
     ],
 )

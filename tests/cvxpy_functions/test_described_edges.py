@@ -16,7 +16,7 @@ from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.edge_functions.squared_edges import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,

@@ -25,7 +25,7 @@ from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.edge_functions.linear_edges import LinearEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.separable import Separable
 

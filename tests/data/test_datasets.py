@@ -21,7 +21,7 @@ import sklearn.datasets
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
 from boostopt.data.answer_files import load_answer
 from boostopt.data.datasets import SKLEARN_DATASETS, load_features, load_table
-from boostopt.data.source_contents import MAX_DENSE_BYTES
+from boostopt.data.source_examples import MAX_DENSE_BYTES
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -254,10 +254,10 @@ def test_a_sparse_file_may_take_the_most_bytes_of_a_dense_array_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = write(tmp_path, "data.svm", "1 1:1 5:2\n-1 2:1\n")
-    monkeypatch.setattr("boostopt.data.source_contents.MAX_DENSE_BYTES", 8 * 2 * 5)
+    monkeypatch.setattr("boostopt.data.source_examples.MAX_DENSE_BYTES", 8 * 2 * 5)
     X = load_dataset(source).X
     assert X is not None and X.shape == (2, 5)
-    monkeypatch.setattr("boostopt.data.source_contents.MAX_DENSE_BYTES", 8 * 2 * 5 - 1)
+    monkeypatch.setattr("boostopt.data.source_examples.MAX_DENSE_BYTES", 8 * 2 * 5 - 1)
     refused(r"\(2, 5\).*\b79 bytes", load_dataset, source)
 
 

@@ -18,7 +18,7 @@ import boostopt.cli
 from boostopt import DataError
 from boostopt.data.answer_files import load_answer
 from boostopt.data.solution_file_layouts import LAYOUTS
-from boostopt.data.source_contents import MAX_ENTRIES_PER_NONZERO
+from boostopt.data.source_examples import MAX_ENTRIES_PER_NONZERO
 from boostopt.exporting import export
 
 CBC_ALL = """\

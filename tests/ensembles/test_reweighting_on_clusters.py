@@ -101,7 +101,7 @@ def are_equal(first: DistributedReweighted, second: DistributedReweighted) -> bo
 
 
 def is_consistent(distributed: DistributedReweighted, twin: Reweighted, tol: float = 0.01) -> bool:
-    """Whether what was found on a cluster and in memory can both be true, and is as near as asked for."""
+    """Return whether results of a cluster and of memory can both be true, and have the requested gap."""
     interval, twin_interval = distributed.certificate, twin.soft_margin_certificate
     assert distributed.soft_margin == interval.lower and distributed.loss <= tol
     assert 0.0 <= twin.soft_margin_before - distributed.soft_margin_before + 1e-12 <= 1e-6

@@ -87,7 +87,7 @@ def lpboost(V: np.ndarray, nu: float) -> Optimum:
 
 
 def edges_at_most_are_feasible(V: np.ndarray, nu: float, gamma: float) -> bool:
-    """Whether some d of the capped simplex has all its edges at most gamma."""
+    """Return whether some d of the capped simplex has all its edges at most gamma."""
     N, _ = V.shape
     answer: Any = scipy.optimize.linprog(
         np.zeros(N), A_ub=V.T, b_ub=np.full(V.shape[1], gamma), A_eq=np.ones((1, N)), b_eq=[1.0], bounds=(0, 1 / nu)

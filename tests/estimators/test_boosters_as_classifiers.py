@@ -10,7 +10,7 @@ import pytest
 from support.command_lines import run as invoke
 
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps
 

@@ -58,7 +58,7 @@ def classifier(**parameters: Any) -> MarginBoostClassifier:
 
 
 def are_equal(one: MarginBoostClassifier, reference: MarginBoostClassifier) -> bool:
-    """Whether two classifiers have the same hypotheses, weights and certificates."""
+    """Return whether two classifiers have the same hypotheses, weights and certificates."""
     pairs = zip(one.runs_, reference.runs_, strict=True)
     return all(
         list(run.hypotheses) == list(reference_run.hypotheses)

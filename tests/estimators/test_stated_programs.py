@@ -35,7 +35,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier

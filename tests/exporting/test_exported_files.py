@@ -17,14 +17,14 @@ import scipy.sparse
 from slow_readers import opened, read_cbf
 from test_programs_exported import random_program
 
-import boostopt.exporting.formats.npz
+import boostopt.exporting.formats.npz_format
 from boostopt import DataError, OptionError, Program, get_formulation, list_formulations, load_dataset
 from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, CvxpyRegularizer, parameter, prototype
 from boostopt.exporting import export
 from boostopt.exporting.conic_form import conic_program
 from boostopt.exporting.export import FORMATS
 from boostopt.exporting.file_header import certify_command_line
-from boostopt.exporting.formats.mps import write_mps
+from boostopt.exporting.formats.mps_format import write_mps
 from boostopt.programs.program_identity import program_digest
 
 AWKWARD = np.array([0.1, 1 / 3, 0.1 + 0.2, -2 / 3, 1.0 - 2**-53, 2.0**-20 / 3, 1e-8, -1.0])
@@ -232,7 +232,7 @@ def test_a_reference_distribution_of_many_examples_comes_back_to_the_last_bit(tm
 
 
 def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.exporting.formats.npz, "MAX_DENSE_BYTES", 8 * 30 * 7 - 1)
+    monkeypatch.setattr(boostopt.exporting.formats.npz_format, "MAX_DENSE_BYTES", 8 * 30 * 7 - 1)
     U = scipy.sparse.random_array((30, 7), density=0.2, rng=np.random.default_rng(0))
     program = get_formulation("lpboost").bind(U, nu=3)
     with pytest.raises(DataError, match=r"\b1679 bytes\b.*\(30, 7\), 1680 bytes\b.*\.mps, \.cbf\b"):

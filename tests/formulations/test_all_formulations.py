@@ -141,7 +141,7 @@ def optimum(problem: Any) -> float:
 
 
 def decided(program: Program) -> bool:
-    """Whether edge constraints leave room, or fail clearly: at the boundary the dual optimum is not attained.
+    """Return whether edge constraints leave room, or fail clearly: at the boundary the dual optimum is not attained.
 
     Largest s such that weights with s / 100 of room to their caps and to 0 satisfy the equations, the inequalities
     with s to spare; by scipy.

@@ -13,7 +13,7 @@ import typechecker
 from boostopt import DataError, OptionError, ProblemError, Run, boost
 from boostopt.instances import banana
 from boostopt.oracles import Query, RBFSettings
-from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import shipped_from_state, to_state
 from boostopt.oracles.rbf.network_fitting import fit_rbf
 from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
 from boostopt.oracles.rbf.rbf_oracle import RBFHypothesis, RBFNetworks

@@ -15,7 +15,7 @@ import pytest
 
 from boostopt import DataError, boost, oracles
 from boostopt.oracles import Feature, Hypothesis, KernelColumns, MatrixColumn, Query, Stump
-from boostopt.oracles.hypothesis_state import shipped_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import shipped_from_state, to_state
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_every_public_name_loads_and_nothing_heavy_before() -> None:
     assert set(oracles.__all__) <= set(dir(oracles))
     with pytest.raises(AttributeError, match=r"'boostopt\.oracles'.*'Trees'"):
         oracles.Trees  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
-    code = "import boostopt.oracles as o, boostopt.oracles.hypothesis_state, sys; dir(o); print(*sys.modules)"
+    code = "import boostopt.oracles as o, boostopt.oracles.hypothesis_serialization, sys; dir(o); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"scipy", "sklearn", "cvxpy"} & set(loaded)
 

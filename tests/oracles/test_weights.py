@@ -69,7 +69,7 @@ def test_the_scale_is_a_power_of_two_and_exact() -> None:
 
 
 def weights_keep_their_digits(d: Any) -> bool:
-    """Whether no weight is so much smaller than the largest that it vanishes beside it."""
+    """Return whether no weight is so much smaller than the largest that it vanishes beside it."""
     return not d.any() or float(np.abs(d[d != 0]).min()) > 1e-300 * float(np.abs(d).max())
 
 

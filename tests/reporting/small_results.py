@@ -161,5 +161,5 @@ class Page(HTMLParser):
 
 
 def is_finite(interval: tuple[float, float]) -> bool:
-    """Whether an interval has two finite bounds."""
+    """Return whether an interval has two finite bounds."""
     return all(map(math.isfinite, interval))

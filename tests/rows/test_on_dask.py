@@ -34,11 +34,11 @@ from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import path
 from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton import newton_solver
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none

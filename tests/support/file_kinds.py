@@ -19,7 +19,7 @@ from boostopt.boosting.run.run_file import ArrayExtractor
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DecisionStumps, GivenMargins, KernelColumns, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Query
-from boostopt.oracles.hypothesis_state import to_state
+from boostopt.oracles.hypothesis_serialization import to_state
 from boostopt.oracles.learners.classifier_hypotheses import Fitted
 from boostopt.verification import save
 

@@ -26,7 +26,7 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, support_bound
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.problem_certificates.arithmetic.balls import ball
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 THOROUGH = os.environ.get("BOOSTOPT_TESTS") == "all"
-"""Whether everything is run."""
+"""True if the thorough tests run too."""
 
 PART, PARTS = (int(n) for n in os.environ.get("BOOSTOPT_PART", "0/1").split("/"))
 """The part of the tests that is run, and the number of parts; parts are counted beyond their number."""

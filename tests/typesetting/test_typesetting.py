@@ -447,7 +447,7 @@ def test_every_page_is_read_and_typeset(name: str) -> None:
 
 
 def is_shown(paragraph: str, lines: list[str]) -> bool:
-    """Whether a paragraph is in some lines word for word; parts of it may be formulas."""
+    """Return whether a paragraph is in some lines word for word; parts of it may be formulas."""
     typed = " ".join(paragraph.replace("`", "").split())
     return any(re.fullmatch(".+?".join(map(re.escape, line.split("FORMULA"))), typed) for line in lines)
 

@@ -29,9 +29,9 @@ from problem_forgeries import (
 )
 from support.described_files import PROGRAMS, certified, content, cp, problem_of_file
 
-from boostopt.verification.described_programs.verdict import verify_described_certificate
-from boostopt.verification.problem_kernel.described_programs import composed_problem, parse_described_part
+from boostopt.verification.described_files.described_verdict import verify_described_certificate
 from boostopt.verification.problem_kernel.problem_checker import Interval, check_document
+from boostopt.verification.problem_kernel.problem_composition import composed_problem, parse_described_part
 from boostopt.verification.problem_kernel.problem_schema import parse_proof_and_claim
 from boostopt.verification.problem_kernel.rationals_and_balls import ceil_float, floor_float, working_precision
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json

@@ -43,7 +43,7 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def harmless(document: CertificateDocument, truth: CertificateDocument) -> bool:
-    """Whether an accepted file is true: it has the same functions, the same data and an interval of the optimum."""
+    """Return whether an accepted file is true: its functions and data are the same, its interval has the optimum."""
     has_same_statement = (document.F, document.G, document.digest, document.outcome) == (
         truth.F,
         truth.G,

@@ -367,7 +367,7 @@ def as_text(content: Any, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def is_changed(content: Any, honest: Any) -> bool:
-    """Whether a file has another subject, other digests, or another kind of F or G."""
+    """Return whether a file has another subject, other digests, or another kind of F or G."""
     holders = [(content, honest), (content.get("formulation"), honest["formulation"])]
     kinds = [
         part[function].get("kind") == honest_part[function]["kind"]
@@ -384,7 +384,7 @@ def is_changed(content: Any, honest: Any) -> bool:
 
 
 def is_true(content: Any, verification: Verification, honest: Any, truth: Callable[[Any], tuple[float, float]]) -> bool:
-    """Whether an accepted claim is true for the data of the reader, and names the formulation."""
+    """Return whether an accepted claim is true for the data of the reader, and names the formulation."""
     lower, upper = truth(content)
     if content["claim"].get("outcome") == "infeasible":
         return lower == math.inf and verification.lower == math.inf and content["data"] == honest["data"]

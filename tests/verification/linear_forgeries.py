@@ -25,7 +25,7 @@ from conic_programs.small_programs import random_program
 from support.forged_texts import verdict_on_text
 
 from boostopt import ConicProgram, exact_optimum
-from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
+from boostopt.verification.linear_files.linear_verdict import verify_linear_certificate
 from boostopt.verification.verification_result import Verification
 
 N_PROGRAMS = 24

@@ -26,7 +26,7 @@ from problem_forgeries import (
 )
 from support.problem_files import text
 
-import boostopt.verification.problem_certificate_files as verdicts
+import boostopt.verification.problem_certificate_verdict as verdicts
 
 FOLDER = Path(str(verdicts.__file__)).parent / "problem_kernel"
 PACKAGE = "boostopt.verification.problem_kernel"

@@ -26,7 +26,7 @@ from support.forged_texts import verdict_on_text
 from support.problem_files import CASES, certified, content, problem_of_statement, text
 
 from boostopt.verification.exact_proofs.exact_multipliers import GroupSlopes, LinearSystem
-from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_certificate_writer import multipliers_to_json
 from boostopt.verification.problem_kernel.atoms import (
     LargestEigenvalue,

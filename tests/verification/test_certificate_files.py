@@ -19,7 +19,7 @@ from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
 from boostopt.errors import DataError
 from boostopt.programs.prototype import prototype
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification import certificate_files as writing
+from boostopt.verification import certificate_writer as writing
 from boostopt.verification import save, verify
 from boostopt.verification.trusted_kernel.certificate_schema import read_document
 

@@ -32,8 +32,8 @@ from boostopt.authoring import (
 )
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import save, subject
-from boostopt.verification.problem_kernel import described_programs
-from boostopt.verification.problem_kernel.described_programs import composed_problem, parse_described_part
+from boostopt.verification.problem_kernel import problem_composition
+from boostopt.verification.problem_kernel.problem_composition import composed_problem, parse_described_part
 
 GAP = 1e-7
 """The width of the interval in a file, relative to its size, from Clarabel's answers."""
@@ -345,6 +345,6 @@ def test_the_reach_of_edges_contains_all_edges() -> None:
 
 
 def test_the_checker_of_described_programs_loads_no_cvxpy() -> None:
-    code = f"import sys; import {described_programs.__name__}; print(*sys.modules)"
+    code = f"import sys; import {problem_composition.__name__}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"cvxpy", "scipy", "clarabel", "highspy"} & {name.split(".")[0] for name in run.stdout.split()}

@@ -19,7 +19,7 @@ from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE
 from boostopt.verification import subject
-from boostopt.verification.histogram_certificate_files import DIGEST_MISSING
+from boostopt.verification.histogram_certificate_verdict import DIGEST_MISSING
 from boostopt.verification.verification_result import FUNCTIONS_NOT_STATED
 
 

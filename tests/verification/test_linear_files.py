@@ -26,9 +26,9 @@ from boostopt import ExactOptimum, exact_optimum, load_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.errors import ProblemError
 from boostopt.verification import subject, verify
+from boostopt.verification.linear_files import linear_writer
+from boostopt.verification.linear_files.linear_verdict import verify_linear_certificate
 from boostopt.verification.linear_kernel import linear_schema
-from boostopt.verification.linear_programs import linear_writer
-from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
 from boostopt.verification.verification_result import Verification
 
 KERNEL = ROOT / "verification" / "linear_kernel"

@@ -15,7 +15,7 @@ import pytest
 from support.problem_files import content
 
 from boostopt import certify_problem, verify
-from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 
 cp: Any = cvxpy
 """CVXPY, whose own annotations refuse expressions that it takes."""

@@ -24,7 +24,7 @@ import boostopt
 from boostopt import ProblemError, certify_problem
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate
 from boostopt.verification import subject, verify
-from boostopt.verification.problem_certificate_files import verify_problem_certificate
+from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_kernel import atoms, problem_schema, rationals_and_balls
 from boostopt.verification.problem_kernel.problem_checker import check_ray
 from boostopt.verification.problem_statement import STATEMENT_BITS, rational_of
@@ -583,9 +583,9 @@ def test_a_forgery_shows_a_fault_of_the_checker() -> None:
 def test_the_checker_imports_no_cvxpy_and_nothing_that_makes_certificates() -> None:
     names = {
         "atoms",
-        "described_programs",
         "implications",
         "problem_checker",
+        "problem_composition",
         "problem_schema",
         "rationals_and_balls",
     }

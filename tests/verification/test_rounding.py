@@ -13,7 +13,7 @@ from support.certificate_files import program as small
 from support.speeds import many
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
-from boostopt.verification import certificate_files as writing
+from boostopt.verification import certificate_writer as writing
 from boostopt.verification import save, verify
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, recompute_bounds
 from boostopt.verification.trusted_kernel.exact_numbers import ArbBalls

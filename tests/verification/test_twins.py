@@ -49,22 +49,9 @@ from boostopt.programs.program import Examples
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
-from boostopt.verification.trusted_kernel import conjugates as pairs
 from boostopt.verification.trusted_kernel.checker import matrix_digest
-from boostopt.verification.trusted_kernel.conjugates import (
-    SeparableTerm,
-    binary_entropy_term,
-    build_edge_terms,
-    cap_term,
-    chi_square_term,
-    entropy_term,
-    exponential_term,
-    hinge_term,
-    logistic_term,
-    margin_variance_term,
-    quadratic_hinge_term,
-    shortfall_term,
-)
+from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, binary_entropy_term, cap_term, chi_square_term, entropy_term, exponential_term, hinge_term, logistic_term, margin_variance_term, quadratic_hinge_term, shortfall_term
+from boostopt.verification.trusted_kernel.edge_terms import build_edge_terms
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 
@@ -72,6 +59,7 @@ TRUSTED = (
     "number_types",
     "formula_terms",
     "conjugates",
+    "edge_terms",
     "feasible_points",
     "checker",
     "json_parsing",
@@ -328,7 +316,7 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
 
 def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:
     with pytest.raises(ValueError, match=r"\bedge\b.*'cubed'"):
-        pairs.build_edge_terms(FloatBalls(), {"kind": "cubed"})
+        build_edge_terms(FloatBalls(), {"kind": "cubed"})
     F, c = {"kind": "squares", "caps": "c / nu", "nu": 1.0, "eta": 2.0}, np.ones(3)
     anything: Any = None
     with typechecker.unchecked(), pytest.raises(Rejected, match=r"\bF\b.*'squares'"):

@@ -177,7 +177,7 @@ class SequentialQuadratic(Backend):
 
     @property
     def _needs_worker_process(self) -> bool:
-        """Whether the solver runs in a worker process, which ends at the limit; a worker process needs no other one."""
+        """True if the solver runs in a worker process, which ends at the limit; a worker process needs no other one."""
         return (
             SOLVERS[self.solver].may_kill_process and not self.in_this_process and not worker_module.is_worker_process
         )

@@ -78,7 +78,7 @@ class SolverSpec:
     linear_schedule
         Attempts for linear programs, for which the rated forms are the same as the others.
     remark
-        Why a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
+        The reason for which a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
     disabled_cones
         Cones that the solver supports nominally but does not get, each with the reason in a sentence.
     automatic
@@ -112,7 +112,7 @@ class SolverSpec:
 
     @property
     def has_time_limit(self) -> bool:
-        """Whether it takes a time limit."""
+        """True if the solver takes a time limit."""
         return bool(self.time_limit_option)
 
     def claimed_gap(self, report: Mapping[str, float], unit: float) -> float | None:

@@ -120,7 +120,7 @@ def not_linear_reason(program: Program) -> str:
 
 
 def extends_matrix(margins: MarginMatrix, older: MarginMatrix) -> bool:
-    """Whether the first columns are those of an older matrix: by its origin, or else number by number."""
+    """Return whether the first columns are those of an older matrix: by its origin, or else number by number."""
     if margins.is_extension_of(older):
         return True
     if margins.N != older.N or margins.t < older.t:

@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Bool, ExampleVector, Float, Hypot
 from boostopt.backends.interior.merged_columns import SignedColumnMatrix, merge_signed_columns
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
-from boostopt.functions.numerics.expansion import expand
+from boostopt.functions.numerics.support_expansion import expand
 from boostopt.functions.regularizers.base import Pointwise
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -64,7 +64,7 @@ class InteriorProblem:
 
     @cached_property
     def all_free(self) -> bool:
-        """Whether all weights can move."""
+        """True if all weights can move."""
         return bool(self.movable.all())
 
     @cached_property
@@ -86,7 +86,7 @@ class InteriorProblem:
 
     @cached_property
     def is_linear(self) -> bool:
-        """Whether the objective is linear, so that stationarity does not contain d."""
+        """True if the objective is linear, so that stationarity does not contain d."""
         return not (self.has_quadratic or self.curvatures(self.lower + self.centre).any())
 
     def size(self, d: Float[Array, " n"], slopes: Float[Array, " n"], x: Float[Array, " j"]) -> float:
@@ -131,12 +131,12 @@ class InteriorProblem:
 
     @cached_property
     def has_quadratic(self) -> bool:
-        """Whether Q is positive definite, or 0."""
+        """True if Q is positive definite, or 0."""
         return bool(self.rows.Q.any())
 
     @cached_property
     def may_be_infeasible(self) -> bool:
-        """Whether a row bounds the edges without a variable that can relax it."""
+        """True if a row bounds the edges without a variable that can relax it."""
         return bool((~self.epigraph_rows.any(axis=1)).any())
 
     @cached_property

@@ -96,7 +96,7 @@ class _CannotIsolate(Exception):
 
     @property
     def can_run_here(self) -> bool:
-        """Whether this process may run the backend instead, because the backend itself has not failed."""
+        """True if this process may run the backend instead, because the backend itself has not failed."""
         return self.status is ProcessEnd.NOT_ISOLATED
 
 

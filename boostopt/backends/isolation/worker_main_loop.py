@@ -49,7 +49,7 @@ PEAK_MEMORY = "peak_memory"
 """A statistic of an attempt: the growth of the peak memory of the process over the memory held before, in bytes."""
 
 is_worker_process: bool = False
-"""Whether this process is a worker process, so that its backends need no other one."""
+"""True if this process is a worker process, so that its backends need no other one."""
 
 
 def run_worker(parent: int, mark: bytes) -> None:

@@ -60,7 +60,8 @@ class WorkerProcess:
     pending_replies
         Number of replies that it still owes.
     late_since
-        When it first was too slow to start for a caller, None if it never was. The next caller may find it ready.
+        The time when it first was too slow to start for a caller, None if it never was. It may be ready for the next
+        caller.
     """
 
     def __init__(self) -> None:
@@ -103,7 +104,7 @@ class WorkerProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether the worker is alive, accepts a request and belongs to this process, not to its parent by a fork."""
+        """True if the worker is alive, accepts a request and belongs to this process, not to its parent by a fork."""
         ready = self.pending_replies == 0 or (
             self.late_since is not None and time.perf_counter() - self.late_since < START_SECONDS
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from boostopt._utils.lazy_names import import_modules
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.boosting.reweighting import Booster as Booster
 from boostopt.boosting.reweighting import outside as outside
 from boostopt.programs.formulation_catalogue import formulation_in

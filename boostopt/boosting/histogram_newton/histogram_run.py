@@ -21,10 +21,10 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
 from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
-from boostopt.boosting.histogram_newton.bounded_edges import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
+from boostopt.boosting.histogram_newton.entropy_program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.histogram_run_file import CheckpointWriter, StoredHistogramRun, detached
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
-from boostopt.boosting.histogram_newton.program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSoftMargin
@@ -40,7 +40,7 @@ from boostopt.boosting.run.weight_history import History, Sparse, StoredRound
 from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.distributed.detached_oracle import rows_missing_error
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
@@ -58,7 +58,7 @@ class LazyWitness:
 
     @property
     def unavailable(self) -> bool:
-        """Whether the rows are on a cluster or gone, so that the distribution cannot be computed here."""
+        """True if the rows are on a cluster or gone, so that the distribution cannot be computed here."""
         return self._run.aggregates_only
 
     def __call__(self) -> ExampleVector:
@@ -230,17 +230,17 @@ class HistogramRun(Run):
 
     @property
     def _margins_fit(self) -> bool:
-        """Whether there are few enough margins of hypotheses for floating-point updates."""
+        """True if there are few enough margins of hypotheses for floating-point updates."""
         return self._oracle.N * len(self.hypotheses) <= MAX_MARGIN_ENTRIES
 
     @property
     def aggregates_only(self) -> bool:
-        """Whether the rows are on a cluster, or gone."""
+        """True if the rows are on a cluster, or gone."""
         return not isinstance(self._oracle, Oracle)
 
     @property
     def needs_float_steps(self) -> bool:
-        """Whether floating-point updates must continue the run."""
+        """True if floating-point updates must continue the run."""
         integers_exhausted = self.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED
         return integers_exhausted and self._margins_fit and not self.aggregates_only
 

@@ -41,9 +41,9 @@ from boostopt.boosting.run.run_file import (
 )
 from boostopt.errors import DataError
 from boostopt.oracles.base import Hypothesis, HypothesisClass
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.distributed.detached_oracle import DetachedOracle
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split

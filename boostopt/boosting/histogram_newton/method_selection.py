@@ -19,7 +19,7 @@ from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSo
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
 from boostopt.errors import BoostoptError, OptionError
 from boostopt.oracles.base import HypothesisClass, Oracle
-from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
+from boostopt.oracles.binned_class import BinnedClass, BinnedOracle
 from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, call_formulation

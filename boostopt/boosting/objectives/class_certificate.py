@@ -66,7 +66,7 @@ class ClassCertificate(ImmutableArrays):
 
     @property
     def has_upper_bound(self) -> bool:
-        """Whether there is an upper bound."""
+        """True if there is an upper bound."""
         return self.witness is not None
 
     def __str__(self) -> str:

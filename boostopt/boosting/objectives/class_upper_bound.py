@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.boosting.objectives.exact_objective import ExactObjective, margin_histogram
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import Split

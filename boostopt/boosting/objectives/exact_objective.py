@@ -30,7 +30,7 @@ from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle

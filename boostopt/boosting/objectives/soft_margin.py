@@ -103,7 +103,7 @@ class SoftMarginObjective:
 
     @property
     def nonnegative_weights(self) -> bool:
-        """Whether the edges count with their sign, so that the weights lie in the simplex."""
+        """True if the edges count with their sign, so that the weights lie in the simplex."""
         return not self.G.is_symmetric
 
     def soft_margin(self, m: ExampleVector, total: float) -> float:

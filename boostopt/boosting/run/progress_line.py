@@ -51,30 +51,30 @@ class PlainProgress:
 
     Attributes
     ----------
-    title, of_program, measure
-        As in `progress_line`; `of_program` is `shows_program_value`.
+    title, shows_program_value, measure
+        As in `progress_line`.
     paced
         The writer that limits the number of lines.
     """
 
     title: str
-    of_program: bool = False
+    shows_program_value: bool = False
     measure: str = "soft margin"
     paced: ThrottledLines = field(default_factory=ThrottledLines)
 
     def __call__(self, row: TraceRow) -> None:
         self.paced.write(
-            lambda: progress_text(self.title, row, None, self.of_program, self.measure), force=row.round == 1
+            lambda: progress_text(self.title, row, None, self.shows_program_value, self.measure), force=row.round == 1
         )
 
 
 def progress_text(
-    title: str, row: TraceRow, width: int | None = None, of_program: bool = False, measure: str = "soft margin"
+    title: str, row: TraceRow, width: int | None = None, shows_program_value: bool = False, measure: str = "soft margin"
 ) -> str:
     """Return a line about a round: bounds, gap, rate; a narrow line leaves out the less important parts."""
     rate = row.round / row.seconds if row.seconds > 0 else 0.0
-    value, bound = (row.value, row.upper) if of_program else (row.soft_margin, row.bound)
-    bounded = not of_program or math.isfinite(bound)
+    value, bound = (row.value, row.upper) if shows_program_value else (row.soft_margin, row.bound)
+    bounded = not shows_program_value or math.isfinite(bound)
     parts = {
         "round": f"{title}: round {row.round}",
         "hypotheses": format_count(row.hypotheses, "hypothesis", "hypotheses"),

@@ -22,7 +22,7 @@ from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs

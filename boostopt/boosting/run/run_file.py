@@ -25,15 +25,15 @@ from boostopt._utils.user_modules import is_python_file_path, text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import History
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
-from boostopt.oracles.hypothesis_state import hypothesis_from_state, to_state
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.rows.margin_matrix import MarginMatrix

@@ -16,7 +16,7 @@ from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting_certificates.certificate import Certificate
-from boostopt.programs.step_rules.step_rule_state import BoostingState
+from boostopt.programs.step_rules.boosting_state import BoostingState
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from boostopt.boosting.updates.corrective import LineSearch, ShortStep, TwoColum
 from boostopt.boosting.updates.entropy_projection import EntropyProjection
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton
-from boostopt.boosting.updates.pairwise import BlendedPairwise, Pairwise
+from boostopt.boosting.updates.pairwise_steps import BlendedPairwise, Pairwise
 from boostopt.boosting.updates.totally_corrective import TotallyCorrective
 from boostopt.errors import OptionError
 from boostopt.programs.boosting_spec import UpdateKind

@@ -19,7 +19,7 @@ from boostopt.checks.references.measurements import (
     require_vector,
 )
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
-from boostopt.functions.formulas.inputs import INTERIOR_CONE
+from boostopt.functions.formulas.formula_validation import INTERIOR_CONE
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 
 LARGE_ARGUMENT = 1e6
@@ -53,7 +53,7 @@ class ComponentProbe:
 
     @cached_property
     def has_cvxpy_expression(self) -> bool:
-        """Whether CVXPY has an expression of the function: some formulas have none."""
+        """True if CVXPY has an expression of the function: some formulas have none."""
         return call_component(lambda: INTERIOR_CONE not in self.component.cones)
 
     def model(self, x: Any) -> tuple[Any, list[Any]]:

@@ -18,8 +18,8 @@ from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.boost_options import BoostRequest
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.histogram_newton.method_selection import backend_prevents_histogram_newton
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.cli.application import command, console

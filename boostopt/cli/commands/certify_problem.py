@@ -39,7 +39,7 @@ from boostopt.problem_certificates.condition_measurement import measure_conditio
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, explain_program
-from boostopt.verification.linear_programs.linear_writer import fraction_text
+from boostopt.verification.linear_files.linear_writer import fraction_text
 
 ProblemName = Annotated[
     str,

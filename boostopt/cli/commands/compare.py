@@ -29,7 +29,7 @@ from boostopt.cli.option_types import (
     WHOLE_NUMBER,
     parse_tolerance,
 )
-from boostopt.cli.program_sets import (
+from boostopt.cli.program_combinations import (
     ALL_FORMULATIONS,
     named_formulations,
     programs_of_data,

@@ -17,8 +17,8 @@ from boostopt._utils.formatting import escape_unprintable, format_count, format_
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_modules import is_python_file_path
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import DEFAULT_EPSILON, round_parameters
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.progress_line import PlainProgress
 from boostopt.boosting.run.trace import TraceRow
@@ -434,9 +434,9 @@ def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Table:
     if record["nu"] is not None:
         table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
     for run, gap in zip(record["runs"], gaps, strict=True):
-        of_class = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
+        class_label = escape_unprintable(f" of {run['class']}") if len(gaps) > 1 else ""
         bounds = "no bound of it is known" if run["lower"] is None else format_interval(run["lower"], run["upper"])
-        table.add_row(Text(f"best possible {run['what'] or 'value'}{of_class}"), Text(bounds))
+        table.add_row(Text(f"best possible {run['what'] or 'value'}{class_label}"), Text(bounds))
         table.add_row("gap", gap)
         hypotheses = format_count(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{format_count(run['rounds'], 'round')}, {hypotheses} with a weight")

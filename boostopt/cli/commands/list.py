@@ -13,7 +13,7 @@ from rich.text import Text
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.cli.application import command, console
 from boostopt.cli.option_parsing import split_names
 from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE, parameter_signature

@@ -17,12 +17,12 @@ import typer
 
 from boostopt._utils.files import write_atomically
 from boostopt.backends import AUTO, list_backends
-from boostopt.boosting.name_resolution import BOOSTERS_BY_NAME
+from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.cli.application import CommandGroup, app, command, wrap_shell_commands
 from boostopt.cli.oracle_options import TREE_CLASS
 from boostopt.errors import DataError, OptionError, unknown_name
 from boostopt.estimators.training.hypothesis_classes import HYPOTHESIS_CLASSES
-from boostopt.oracles.hypothesis_state import hypothesis_kinds
+from boostopt.oracles.hypothesis_serialization import hypothesis_kinds
 from boostopt.programs.formulation_catalogue import list_formulations
 
 NAME_PLACEHOLDER, CLASS_PLACEHOLDER = "new_name", "NewName"

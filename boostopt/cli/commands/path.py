@@ -16,8 +16,8 @@ from boostopt._utils.formatting import format_count, format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.progress_display import LineRenderer, status_line
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
-from boostopt.boosting.name_resolution import resolve_formulation
 from boostopt.boosting.regularization_path import RegularizationPath, path
 from boostopt.boosting.run.progress_line import progress_text
 from boostopt.boosting.run.run import Run

@@ -29,7 +29,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import default_formulation_name, get_formulation
 from boostopt.programs.parameters import typical_value
 from boostopt.verification import Verification
-from boostopt.verification.problem_certificate_files import PROBLEM_FILES, is_problem_certificate
+from boostopt.verification.problem_certificate_verdict import PROBLEM_FILES, is_problem_certificate
 from boostopt.verification.verify import CertificateFile
 
 TINY_NU = 1e-12

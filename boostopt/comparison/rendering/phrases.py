@@ -92,7 +92,7 @@ def summarize_comparison(
     runs
         The runs.
     equal_weights, is_soft_margin_bound
-        What is known about the program, as in `trivial_bounds`.
+        Facts about the program, as in `trivial_bounds`.
     """
     ran, (lower, upper) = [run for run in runs if run.ran], intersect_intervals(runs)
     if not ran or lower > upper:

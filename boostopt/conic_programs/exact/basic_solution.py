@@ -26,7 +26,7 @@ class ExactProgram:
     program
         The program.
     numbers
-        What its floats mean.
+        The meaning of its floats.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class ExactProgram:
         return value - upper if upper is not None and value > upper else fmpq(0)
 
     def is_fixed(self, j: int) -> bool:
-        """Whether the bounds of variable j are equal."""
+        """Return whether the bounds of variable j are equal."""
         return self.lower[j] is not None and self.lower[j] == self.upper[j]
 
 
@@ -153,7 +153,7 @@ class BasicSolution:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the solution satisfies all conditions exactly."""
+        """True if the solution satisfies all conditions exactly."""
         return self.primal_violation == 0 and self.dual_violation == 0
 
 

@@ -1,8 +1,8 @@
 """A square sparse system of rational numbers, solved exactly for many right-hand sides.
 
 The bases of linear programs are nearly triangular: rows and columns with a single entry are eliminated first, one after
-the other. What remains, the nucleus, is divided into the blocks of its block triangular form. Each is solved as a dense
-system by the p-adic lifting of Dixon, or, where it is large, with sparse factors in floats (`sparse_solution`).
+the other. The others, the nucleus, are divided into the blocks of its block triangular form. Each is solved as a dense
+system by the p-adic lifting of Dixon, or, if it is large, with sparse factors in floats (`sparse_solution`).
 
 References
 ----------

@@ -127,7 +127,7 @@ class ExactOptimum:
             The file cannot be written.
         """
         from boostopt.verification.conic_files.conic_writer import save_exact_quadratic_optimum
-        from boostopt.verification.linear_programs.linear_writer import save_exact_optimum
+        from boostopt.verification.linear_files.linear_writer import save_exact_optimum
 
         save = save_exact_optimum if self.program.is_linear else save_exact_quadratic_optimum
         save(self, path, origin, data)
@@ -168,8 +168,8 @@ def exact_optimum(program: ConicProgram, numbers: Numbers | None = None) -> Exac
     program
         A program without rows in cones.
     numbers
-        What its floats mean: "binary" (the default) or "decimal"; see `ConicProgram.numbers`. A program whose data were
-        rounded to floats may be infeasible though the decimals of its file are not.
+        The meaning of its floats: "binary" (the default) or "decimal"; see `ConicProgram.numbers`. A program whose data
+        were rounded to floats may be infeasible though the decimals of its file are not.
 
     Raises
     ------

@@ -12,12 +12,12 @@ from boostopt.oracles.learners.classifier_hypotheses import class_name
 
 
 def is_lightgbm(model: Any) -> bool:
-    """Whether a model is LightGBM's classifier, without importing it."""
+    """Return whether a model is LightGBM's classifier, without importing it."""
     return type(model).__module__.startswith("lightgbm") and hasattr(model, "booster_")
 
 
 def is_colboost(model: Any) -> bool:
-    """Whether a model is colboost's classifier, without importing it."""
+    """Return whether a model is colboost's classifier, without importing it."""
     return type(model).__module__.startswith("colboost") and hasattr(model, "learners")
 
 

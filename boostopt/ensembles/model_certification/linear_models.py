@@ -55,7 +55,7 @@ class PenalizedObjective:
 
 
 def is_linear(model: Any) -> bool:
-    """Whether a model is linear and of a known kind."""
+    """Return whether a model is linear and of a known kind."""
     return isinstance(model, tuple(_objective_readers()))
 
 

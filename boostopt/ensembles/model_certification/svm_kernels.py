@@ -112,12 +112,12 @@ def pivoted_cholesky(
         r += 1
     Phi = np.ascontiguousarray(columns[:, :r])
     rounding = (r + 4) * float(np.finfo(np.float64).eps) * float(K.diagonal().max(initial=0.0))
-    largest, sums, of_columns = 0.0, list[Array](), np.zeros(N)
+    largest, sums, column_sums = 0.0, list[Array](), np.zeros(N)
     for k in range(0, N, BLOCK_ROWS):
         missed = np.abs(K[k : k + BLOCK_ROWS] - Phi[k : k + BLOCK_ROWS] @ Phi.T)
         largest = max(largest, float(missed.max()))
         sums.append(missed.sum(axis=1))
-        of_columns += missed.sum(axis=0)
+        column_sums += missed.sum(axis=0)
     # No entry of a positive semidefinite matrix exceeds its largest diagonal entry.
     if largest > float(residual_diagonal.max(initial=0.0)) + ROUNDING_TOLERANCE * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
@@ -125,7 +125,7 @@ def pivoted_cholesky(
             "Its support vector machine is no convex program. Fit the model with a positive semidefinite kernel."
         )
     # A given matrix may be symmetric only up to rounding; the larger of both sums bounds the rows and the columns.
-    row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + entry_error)
+    row_sums = np.maximum(np.concatenate(sums), column_sums) * (1.0 + 1e-12) + N * (rounding + entry_error)
     return KernelFactor(Phi, row_sums)
 
 

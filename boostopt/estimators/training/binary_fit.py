@@ -28,9 +28,9 @@ from boostopt._utils.validation import (
 from boostopt.backends.base import Backend
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.boost_options import BoostOptions, BoostRequest
+from boostopt.boosting.booster_names import booster_hint
 from boostopt.boosting.boosting_problem import Problem, round_parameters
 from boostopt.boosting.histogram_newton.method_selection import histogram_inputs, is_default
-from boostopt.boosting.name_resolution import booster_hint
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
@@ -159,12 +159,12 @@ class FitSettings:
 
     @property
     def chooses_nu(self) -> bool:
-        """Whether the fit chooses nu by cross-validation."""
+        """True if the fit chooses nu by cross-validation."""
         return self.nu == AUTO
 
     @property
     def needs_number(self) -> bool:
-        """Whether nu is not yet a number."""
+        """True if nu is not yet a number."""
         return isinstance(self.nu, str)
 
     def is_proved(self, run: Run) -> bool:

@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Int8, Num
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import StateDict
-from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
+from boostopt.oracles.binned_class import BinnedClass, BinnedOracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split

@@ -14,7 +14,7 @@ from boostopt._utils.user_modules import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_oracle_factory
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
 
 HYPOTHESIS_CLASSES: Mapping[str, str] = {

@@ -54,13 +54,13 @@ class MarginSummary:
 
     @property
     def is_unproved(self) -> bool:
-        """Whether the soft margin is not proved to exceed the baseline by more than the tolerance."""
+        """True if the soft margin is not proved to exceed the baseline by more than the tolerance."""
         bounds = self.soft_margin_bounds
         return bounds is not None and bounds[0] <= self.baseline + max(self.tolerance, ZERO_TOL)
 
     @property
     def is_mostly_zero(self) -> bool:
-        """Whether f(x) = 0 on most examples."""
+        """True if f(x) = 0 on most examples."""
         return self.zero_fraction >= MOSTLY_ZERO_FRACTION
 
     @property
@@ -77,7 +77,7 @@ class MarginSummary:
 
     @property
     def may_sacrifice_minority(self) -> bool:
-        """Whether nu exceeds its limit, and the soft margin does not exclude that the smaller class is sacrificed."""
+        """True if nu exceeds its limit, and the soft margin does not exclude that the smaller class is sacrificed."""
         if self.nu is None or self.nu <= self.nu_limit * (1.0 + ZERO_TOL):
             return False
         bounds = self.soft_margin_bounds

@@ -101,7 +101,7 @@ class HeldOutFold:
 
     @property
     def labels(self) -> Int[Array, "n columns"]:
-        """Whether each example belongs to the class of a column of f: 0 or 1."""
+        """The labels of one class against the others: 1 if an example belongs to the class of a column of f, else 0."""
         positive_codes = np.arange(self.f.shape[1]) if self.f.shape[1] > 1 else np.array([1])
         return (self.codes[:, np.newaxis] == positive_codes).astype(np.int64)
 

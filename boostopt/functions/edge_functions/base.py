@@ -136,10 +136,10 @@ class EdgeFunction(ConvexFunction):
     """
 
     is_symmetric: bool = False
-    """Whether G depends on absolute edges only, so that a class also represents the negations of its hypotheses."""
+    """True if G depends on absolute edges only, so that a class also represents the negations of its hypotheses."""
 
     is_largest_edge: ClassVar[bool] = False
-    """Whether G is the largest edge, so that w lies in the simplex or, if `is_symmetric`, in the ball of the 1-norm."""
+    """True if G is the largest edge, so that w lies in the simplex or, if `is_symmetric`, in the ball of the 1-norm."""
 
     @property
     def edge_bound(self) -> float | None:
@@ -156,7 +156,7 @@ class EdgeFunction(ConvexFunction):
 
     @property
     def is_coupled(self) -> bool:
-        """Whether the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
+        """True if the cost of a further edge depends on the other edges, so that G is not a sum over the hypotheses."""
         return False
 
     @property

@@ -25,7 +25,7 @@ from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
 from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
 from boostopt.functions.formulas.expressions import FormulaError, constant_expression
-from boostopt.functions.formulas.inputs import (
+from boostopt.functions.formulas.formula_validation import (
     INTERIOR_CONE,
     check_number_parameters,
     empty_parameters,

@@ -79,7 +79,7 @@ class Factor:
 
     @property
     def is_positive(self) -> bool:
-        """Whether the base is positive for all values of the names."""
+        """True if the base is positive for all values of the names."""
         return self.kind in ("name", "exp") or (self.kind == "number" and self.number > 0)
 
 
@@ -270,7 +270,7 @@ def _rational_power(number: Fraction, exponent: Fraction) -> Monomial:
 
 
 def _is_nonnegative(base: Factor) -> bool:
-    """Whether (base^p)^q = base^(p q) also for q that are not integers."""
+    """Return whether (base^p)^q = base^(p q) also for q that are not integers."""
     return base.is_positive or base.kind == "positive"
 
 

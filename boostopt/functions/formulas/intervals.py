@@ -192,7 +192,7 @@ class Interval:
 
     @property
     def is_finite(self) -> Any:
-        """Whether both bounds are finite, entry by entry."""
+        """True if both bounds are finite, entry by entry."""
         return np.isfinite(self.lower) & np.isfinite(self.upper)
 
     @property

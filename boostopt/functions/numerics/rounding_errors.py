@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, SMALLEST_EXACT_PRODUCT, product_error
+from boostopt.functions.numerics.error_free_transformations import (
+    LARGEST_EXACT_FACTOR,
+    SMALLEST_EXACT_PRODUCT,
+    product_error,
+)
 
 UNIT = 2.0**-53
 """The unit roundoff: the largest relative error of one operation."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
-from boostopt.functions.numerics.error_free import product_error
+from boostopt.functions.numerics.error_free_transformations import product_error
 
 MAX_ROOT_STEPS = 300
 """Maximum number of steps; searches take fewer, because each step is a Newton step or halves the bracket."""

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.functions.convex_function import ConvexFunction
 from boostopt.functions.formulas.intervals import Interval
-from boostopt.functions.statements import Statement
+from boostopt.functions.regularizer_statements import Statement
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,10 @@ class Regularizer(ConvexFunction):
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
     on_simplex: bool = True
-    """Whether the weights sum to 1 in the domain of F."""
+    """True if the weights sum to 1 in the domain of F."""
 
     signed: bool = False
-    """Whether weights may be negative."""
+    """True if weights may be negative."""
 
     @property
     @abstractmethod
@@ -198,7 +198,7 @@ class Regularizer(ConvexFunction):
 
     @property
     def is_indicator(self) -> bool:
-        """Whether F is 0 on its domain and the domain is a set of distributions.
+        """True if F is 0 on its domain and the domain is a set of distributions.
 
         Then -F*(-Uw) is a soft margin: the smallest average of the margins over these distributions. For the capped
         simplex, it is the mean of the nu smallest margins. For any other F, -F*(-Uw) includes terms of F.

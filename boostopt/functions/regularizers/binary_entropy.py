@@ -36,11 +36,11 @@ from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.functions.numerics.sigmoid_sums import SATURATION_LOGIT, difference_rounded_once, solve_sigmoid_sum
+from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.base import Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, renormalize_in_box
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import Entropy
-from boostopt.functions.statements import Statement, statement_with_caps
 
 MIN_LOG1P_ARGUMENT = -1.0 + float(np.finfo(np.float64).epsneg)
 """Smallest float above -1, at which log1p is finite."""

@@ -75,7 +75,7 @@ class CappedSimplex(ImmutableArrays):
 
     @property
     def is_singleton(self) -> bool:
-        """Whether the set is a single point up to rounding, where every weight is at its cap."""
+        """True if the set is a single point up to rounding, where every weight is at its cap."""
         return float(self.c.sum()) <= self.nu * (1 + CAP_SUM_TOL)
 
     def quantile(self, m: ExampleVector) -> float:

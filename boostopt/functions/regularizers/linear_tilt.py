@@ -10,9 +10,9 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import finite_weights, read_fields
 from boostopt.functions.convex_function import computed_attribute
+from boostopt.functions.regularizer_statements import Statement, statement_of
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, StationarityConditions
 from boostopt.functions.regularizers.delegating_base import DelegatingRegularizer
-from boostopt.functions.statements import Statement, statement_of
 
 RECORDABLE_BASE_KINDS = ("cap", "relative entropy")
 """Kinds of bases that a certificate file can contain together with a tilt."""

@@ -39,9 +39,9 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_optional, positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property
+from boostopt.functions.regularizer_statements import Statement
 from boostopt.functions.regularizers.binary_entropy import MIN_LOG1P_ARGUMENT, LogarithmicLoss
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement
 
 MAX_WEIGHT_NORM = 1e120
 """Largest sum of the weights, so that the squares in edge functions do not overflow."""

@@ -24,9 +24,9 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property
+from boostopt.functions.regularizer_statements import Statement
 from boostopt.functions.regularizers.capped_simplex import renormalize_in_box
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement
 
 MAX_DISTANCE_FROM_MEAN = 2.0
 """Largest distance of a margin in [-1, 1] to the mean of the margins."""

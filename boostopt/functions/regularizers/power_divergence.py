@@ -34,10 +34,10 @@ from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.functions.numerics.root_finding import find_root
+from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, statement_with_caps
 
 MIN_ACCURATE_QUOTIENT = 1e-290
 """Smallest quotient that is certainly accurate: a smaller one may lose digits to underflow."""

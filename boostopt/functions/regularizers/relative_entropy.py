@@ -21,11 +21,11 @@ from boostopt._utils.validation import non_negative_weights, positive_parameter,
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property
 from boostopt.functions.numerics.capped_softmax import capped_softmax, log_or_neg_inf
+from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, statement_with_caps
 
 E = TypeVar("E", bound="RelativeEntropy")
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt.errors import OptionError, ProblemError
-from boostopt.oracles.binned_oracle import BinnedClass
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.stumps.threshold_sketches import LabelCounts, check_label_counts, count_labels
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.feature_encoding import BinnedFeatures

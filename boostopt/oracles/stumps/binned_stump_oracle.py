@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Int, Int8, Num, is
 from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.binned_oracle import BinnedClass, BinnedOracle
+from boostopt.oracles.binned_class import BinnedClass, BinnedOracle
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.oracles.labelled_examples import check_classes, select_counting

@@ -14,7 +14,7 @@ from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import check_flag
 from boostopt.errors import require_not_none
 from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.binned_oracle import BinnedOracle
+from boostopt.oracles.binned_class import BinnedOracle
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
 from boostopt.oracles.stumps.presorted_features import presort
 from boostopt.oracles.stumps.stump import Stump

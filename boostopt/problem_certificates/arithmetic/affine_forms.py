@@ -85,7 +85,7 @@ class AffineForm:
 
     @cached_property
     def is_constant(self) -> bool:
-        """Whether no entry depends on an unknown."""
+        """True if no entry depends on an unknown."""
         return not any(self.rows)
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 An entry stands for all numbers within its radius. Data of the caller are exact, so most radii are 0 and not stored.
 Each operation computes in floats and bounds its error by the sizes of what it sums up [Higham 2002, chapter 3]. The
-bounds count their own rounding and underflow. What is not finite has an infinite radius, never nan.
+bounds count their own rounding and underflow. A number that is not finite has an infinite radius, never nan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.error_free import sum_error
+from boostopt.functions.numerics.error_free_transformations import sum_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma, is_exact_product
 from boostopt.problem_certificates.arithmetic.affine_forms import (
     AffineForm,

@@ -254,17 +254,17 @@ class Function(ABC):
 
     sign: int
     has_kinks: bool = False
-    """Whether points inside the domain have more than one subgradient."""
+    """True if points inside the domain have more than one subgradient."""
     is_homogeneous: bool = False
-    """Whether f(s u) = s f(u) for s > 0: the function is its own perspective."""
+    """True if f(s u) = s f(u) for s > 0: the function is its own perspective."""
     is_nondecreasing: bool = False
-    """Whether the value does not decrease if an argument increases, and keeps the domain."""
+    """True if the value does not decrease if an argument increases, and keeps the domain."""
     has_sublinear_growth: bool = False
-    """Whether values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
+    """True if values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
     needs_bounds: bool = False
-    """Whether the minorants depend on bounds of the arguments."""
+    """True if the minorants depend on bounds of the arguments."""
     has_semidefinite_domain: bool = False
-    """Whether the argument is a matrix that must be positive semidefinite."""
+    """True if the argument is a matrix that must be positive semidefinite."""
 
     @abstractmethod
     def value(self, u: Sequence[Ball]) -> Ball:

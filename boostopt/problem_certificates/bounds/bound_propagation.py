@@ -67,7 +67,7 @@ class Propagation(Box):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether all bounds of x are finite."""
+        """True if all bounds of x are finite."""
         return bool(np.isfinite(self.box[0]).all() and np.isfinite(self.box[1]).all())
 
     def run(self) -> None:

@@ -67,7 +67,7 @@ class ConicAnswer:
     cones
         Multipliers of the groups, as many as they have rows.
     status
-        What Clarabel says.
+        The status that Clarabel reports.
     active
         The bounds that are active; None if it is not known.
     """
@@ -81,7 +81,7 @@ class ConicAnswer:
 
     @property
     def is_finite(self) -> bool:
-        """Whether all numbers are finite."""
+        """True if all numbers are finite."""
         return all(np.isfinite(part).all() for part in (self.x, self.y, self.rows, *self.cones))
 
 

@@ -15,7 +15,7 @@ from flint import fmpq, fmpq_mat
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.exact.rationals import to_fraction
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.error_free import LARGEST_EXACT_FACTOR, product_error
+from boostopt.functions.numerics.error_free_transformations import LARGEST_EXACT_FACTOR, product_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE, SparseSystem

@@ -56,7 +56,7 @@ ATTEMPTS = tuple((power, margin) for power in POWERS for margin in MARGINS)
 """Pairs of these. The first one is tried alone; the others if nothing else proves an end."""
 
 RAY_ATTEMPTS = tuple((is_snapped, margin) for is_snapped in (False, True) for margin in MARGINS)
-"""Whether small multipliers become 0, and margins, for proofs of infeasibility. The first one is tried alone."""
+"""Pairs for proofs of infeasibility: True if small multipliers become 0, and a margin. The first is tried alone."""
 
 REFINED = MultiplierChange(power=0.0)
 """The rules for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
@@ -111,9 +111,9 @@ class FormInterval:
     x
         A feasible point; None if none is proved.
     exact_reason
-        Why the exact optimum is not proved.
+        The reason for which the exact optimum is not proved.
     reasons
-        Why an end is infinite.
+        The reasons for which an end is infinite.
     multipliers
         The midpoints of those that prove the lower bound, or that no point is feasible.
     ray

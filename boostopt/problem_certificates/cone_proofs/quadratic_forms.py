@@ -37,7 +37,7 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     P
         Compressed rows, symmetric.
     is_bounded
-        Which variables have two bounds. A small shift is enough for a block of these.
+        True for variables with two bounds. A small shift is enough for a block of these.
     """
     n = P.shape[0]
     shifts = np.zeros(n)

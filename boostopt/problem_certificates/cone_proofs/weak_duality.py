@@ -50,7 +50,7 @@ class DualBound:
     lower
         A float that no feasible point is below; -inf if none is proved.
     reason
-        Why it is -inf, in words; "" if it is finite.
+        The reason for which it is -inf, in words; "" if it is finite.
     point
         The midpoints of the multipliers that prove it; None if it is -inf.
     """

@@ -274,7 +274,7 @@ class SlopeSystem:
         """Return the minorant after changes that make slopes of entries 0, and the entries for which this is proved.
 
         The result is None if no changes are proved. The other slopes are balls as before. The balls contain changes
-        with these slopes. What is computed from the balls holds for these changes.
+        with these slopes. Results of these balls hold for these changes.
 
         Raises
         ------
@@ -422,8 +422,8 @@ def has_rank(
     """Return whether some entries of x have a rank in all rows that slopes combine, proved over the rationals.
 
     The slopes of an atom are combinations of the directions of its family, and the origin, which counts in the rows
-    that contain its value. Those of an atom without a family are any combinations of its arguments. What has the
-    multiplier 0 does not count.
+    that contain its value. Those of an atom without a family are any combinations of its arguments. Rows and atoms
+    with the multiplier 0 do not count.
     """
     active = np.flatnonzero(choice.inequality > 0).tolist()
     constraints = [problem.equalities.rows, *(constraint.rows for constraint in problem.matrices)]

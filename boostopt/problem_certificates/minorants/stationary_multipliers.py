@@ -440,7 +440,7 @@ def pulled_back(
 ) -> tuple[Float[Array, " n"], list[Array]]:
     """Return the slopes of x of <multipliers, minorants of z>, and the multipliers of the values of each atom.
 
-    What the slopes sum up is added to `sizes`, in place.
+    The sizes of the terms of the slopes are added to `sizes`, in place.
     """
     total = multipliers.copy()
     result = list[Array]()

@@ -100,8 +100,8 @@ def problem_page(problem: Any, names: Mapping[str, Any] | None = None) -> Proble
     problem
         The `cvxpy.Problem`; no values are needed. It must follow CVXPY's rules of convexity (DCP).
     names
-        Names of data, and of variables and parameters without names, such as {"A": A, "b": b}, or `globals()`. What is
-        neither an array nor an object of CVXPY is passed over. Other data have generic names.
+        Names of data, and of variables and parameters without names, such as {"A": A, "b": b}, or `globals()`. Values
+        that are neither arrays nor objects of CVXPY are passed over. Other data have generic names.
 
     Returns
     -------

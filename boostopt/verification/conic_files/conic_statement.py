@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.verification.linear_programs.linear_statement import linear_program_to_json
+from boostopt.verification.linear_files.linear_statement import linear_program_to_json
 from boostopt.verification.statement_files import StatementFormat
 
 CONIC_FILES = StatementFormat("boostopt conic program", "program")

@@ -10,9 +10,9 @@ from typing import Any
 from boostopt.verification.conic_files.conic_statement import CONIC_FILES, conic_program_to_json
 from boostopt.verification.conic_kernel.conic_checker import check_conic_document
 from boostopt.verification.conic_kernel.conic_schema import FILE_KIND, parse_conic_document, parse_conic_program
-from boostopt.verification.linear_programs.linear_verdict import QUANTITY
-from boostopt.verification.linear_programs.stated_programs import ProgramStatements
-from boostopt.verification.problem_certificate_files import accepted_verification
+from boostopt.verification.linear_files.linear_verdict import QUANTITY
+from boostopt.verification.linear_files.stated_programs import ProgramStatements
+from boostopt.verification.problem_certificate_verdict import accepted_verification
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.verification_result import Verification, verdict_of
 

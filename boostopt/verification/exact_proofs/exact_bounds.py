@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from boostopt.programs.program import Program
-from boostopt.verification.certificate_files import parse_written, statement_and_arrays
+from boostopt.verification.certificate_writer import parse_written, statement_and_arrays
 from boostopt.verification.trusted_kernel.checker import build_regularizer
-from boostopt.verification.trusted_kernel.conjugates import EdgeTerms, SeparableTerm, Vector, build_edge_terms
+from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, Vector
+from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms, build_edge_terms
 from boostopt.verification.trusted_kernel.exact_numbers import Rationals
 
 

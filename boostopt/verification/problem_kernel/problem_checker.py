@@ -3,7 +3,7 @@
 Let lambda >= 0, nu free, Z positive semidefinite, and w >= 0 in front of the objective; equations that constraints
 imply have free multipliers too. On feasible unknowns, w times the objective is not below the Lagrangian. From the last
 atom to the first, the multiplier mu of a value f(u) is replaced by <s, u> plus the `infimum` of mu f(u) - <s, u>, for
-the slopes s of the file. What remains is an affine function of x, and each of its slopes is 0, or the bound of x that
+the slopes s of the file. The result is an affine function of x, and each of its slopes is 0, or the bound of x that
 it needs is finite. The problem is minimized here: the objective of a problem that maximizes is negated.
 """
 

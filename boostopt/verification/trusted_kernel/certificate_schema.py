@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.verification.trusted_kernel.conjugates import EDGE_KINDS, LOSS_KINDS
+from boostopt.verification.trusted_kernel.conjugates import LOSS_KINDS
+from boostopt.verification.trusted_kernel.edge_terms import EDGE_KINDS
 from boostopt.verification.trusted_kernel.json_parsing import (
     MAX_NUMBER,
     Rejected,

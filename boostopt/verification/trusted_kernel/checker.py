@@ -20,18 +20,8 @@ from typing import Any
 import numpy as np
 
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
-from boostopt.verification.trusted_kernel.conjugates import (
-    LOSS_KINDS,
-    EdgeTerms,
-    NormTerm,
-    SeparableTerm,
-    Vector,
-    binary_entropy_term,
-    build_edge_terms,
-    cap_term,
-    chi_square_term,
-    entropy_term,
-)
+from boostopt.verification.trusted_kernel.conjugates import LOSS_KINDS, NormTerm, SeparableTerm, Vector, binary_entropy_term, cap_term, chi_square_term, entropy_term
+from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms, build_edge_terms
 from boostopt.verification.trusted_kernel.feasible_points import (
     FEASIBILITY_TOLERANCE,
     LinearEquation,
@@ -338,7 +328,7 @@ def _primal_bound(A: NumberType, document: CertificateDocument, U: Any, F: Regul
         d = project_into_ball(A, ball, d, F.box)
     if d is not None and (G.weight_constraint == "tied" or not math.isnan(G.fixed_edge)):
         d = project_onto_equations(A, F.box, d, _edge_equations(document, U, G))
-        # What led onto the equations may have led out of the ball.
+        # The projection onto the equations may leave the ball.
         if d is not None and ball is not None and not A.is_certainly_nonnegative(A.to_number(ball.r) - ball.norm(A, d)):
             return None
     if d is None:

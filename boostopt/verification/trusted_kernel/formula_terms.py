@@ -33,7 +33,8 @@ from boostopt.functions.formulas.intervals import Interval, exact_interval
 from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION as BOUNDARY_FRACTION
 from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.parsing import parse_formula
-from boostopt.verification.trusted_kernel.conjugates import EdgeTerms, SeparableTerm, Vector, power
+from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, Vector, power
+from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms
 from boostopt.verification.trusted_kernel.json_parsing import reject
 from boostopt.verification.trusted_kernel.number_types import UNDERFLOW_ERROR, ZERO_THRESHOLD, NumberType
 

@@ -37,7 +37,7 @@ class NumberType(ABC):
     """The operations of a number type that the formulas need; a vector is a value of `to_vector`."""
 
     exact: bool = False
-    """Whether proofs must hold for the exact numbers, so that a sum of 1 has no tolerance."""
+    """True if proofs must hold for the exact numbers, so that a sum of 1 has no tolerance."""
 
     def precision_context(self) -> AbstractContextManager[Any]:
         """Return the context manager of computations with this type."""

@@ -37,7 +37,7 @@ sgd: Any = SGDClassifier
 machine: Any = SVC
 linear: Any = LinearSVC
 NAMED = tuple(map(int, version("scikit-learn").split(".")[:2])) < (1, 8)
-"""Whether the penalty of a logistic regression has a name, and l1_ratio counts for the elastic net alone."""
+"""True if the penalty of a logistic regression has a name, and l1_ratio counts for the elastic net alone."""
 adaboost: Any = AdaBoostClassifier
 """Their stubs say of some parameters that they are texts alone."""
 

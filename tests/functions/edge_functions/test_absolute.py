@@ -12,7 +12,7 @@ from support.speeds import many
 
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 
 G = AbsoluteEdge()
 seeds = st.integers(0, 2**32 - 1)

@@ -15,8 +15,8 @@ from support.reference_formulas import assert_edge_gap, assert_edges_modelled, a
 
 from boostopt.functions.edge_functions.penalties import ElasticEdges
 from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
+from boostopt.functions.regularizer_statements import defines_own_kind
 from boostopt.functions.regularizers.loss_conjugates import Hinge
-from boostopt.functions.statements import defines_own_kind
 
 seeds = st.integers(0, 2**32 - 1)
 BOTH = (SquaredPositiveEdges(), SquaredEdges())

@@ -171,7 +171,7 @@ def test_expressions_of_sympy_are_taken_with_all_digits() -> None:
 
 def test_a_formula_is_written_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     assert formula("d*log(d/d0)/eta", SIX, eta=2.0).latex == r"\frac{d_n \log{\left(\frac{d_n}{d^0_n} \right)}}{\eta}"
-    reading = importlib.import_module("boostopt.functions.formulas.inputs")
+    reading = importlib.import_module("boostopt.functions.formulas.formula_validation")
     monkeypatch.setattr(reading, "find_spec", lambda name: None)
     with pytest.raises(OptionError, match="expected SymPy"):
         _ = formula("d**2", SIX).latex

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from boostopt.functions.numerics.error_free import (
+from boostopt.functions.numerics.error_free_transformations import (
     LARGEST_EXACT_FACTOR,
     SMALLEST_EXACT_PRODUCT,
     product_error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt.functions.numerics.expansion import expand
+from boostopt.functions.numerics.support_expansion import expand
 
 
 def test_values_stand_where_the_mask_holds_and_0_elsewhere() -> None:

@@ -12,7 +12,7 @@ from support.speeds import many
 from boostopt import OptionError, ProblemError, project_capped_simplex
 from boostopt.functions.numerics.capped_softmax import capped_softmax
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 
 METHODS = ("select", "sort", "auto")
 seeds = st.integers(0, 2**32 - 1)

@@ -27,7 +27,7 @@ from support.speeds import many
 
 from boostopt import ProblemError
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 

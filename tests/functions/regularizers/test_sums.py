@@ -30,7 +30,7 @@ from boostopt.authoring import POSITIVE, BoundedEdges, parameter, prototype
 from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.functions.regularizers.margin_variance import MarginVariance

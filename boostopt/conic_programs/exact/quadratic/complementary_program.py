@@ -60,7 +60,7 @@ class ComplementaryProgram:
         self.upper: list[fmpq | None] = rationals.bound_numbers(upper)
 
     def is_fixed(self, k: int) -> bool:
-        """Whether the bounds of pair k are equal."""
+        """Return whether the bounds of pair k are equal."""
         return self.lower[k] is not None and self.lower[k] == self.upper[k]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
-from boostopt.functions.numerics.expansion import expand
+from boostopt.functions.numerics.support_expansion import expand
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 
 

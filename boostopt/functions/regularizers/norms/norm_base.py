@@ -25,15 +25,15 @@ from boostopt._utils.validation import check_instance, check_number, positive_pa
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
-from boostopt.functions.numerics.expansion import expand
 from boostopt.functions.numerics.root_finding import bracket_root, find_root
+from boostopt.functions.numerics.support_expansion import expand
+from boostopt.functions.regularizer_statements import Statement, statement_of
 from boostopt.functions.regularizers.base import ConjugatePoint
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.delegating_base import DelegatingRegularizer
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.functions.statements import Statement, statement_of
 
 NORM_ROUNDING = 4.4e-16
 """Relative rounding error of a norm for each step of its pairwise sum, and for each unit of a logarithm in a power."""

@@ -24,7 +24,7 @@ from boostopt.errors import ProblemError
 from boostopt.functions.numerics.root_finding import ROOT_RTOL, bracket_root, find_root
 from boostopt.functions.regularizers.base import ConjugatePoint, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.norms.entropy_norm_path import EntropyNormPath
 from boostopt.functions.regularizers.norms.norm_base import NORM_ROUNDING, NormRegularizer
 from boostopt.functions.regularizers.norms.singleton_ball import inner_product_bound, relative_radius_excess
@@ -110,7 +110,7 @@ class NormBall(NormRegularizer):
 
     @cached_property
     def is_singleton(self) -> bool:
-        """Whether the ball and the simplex intersect, up to rounding, in the point of smallest norm only."""
+        """True if the ball and the simplex intersect, up to rounding, in the point of smallest norm only."""
         return self.relative_radius_excess <= self.norm_rounding_error
 
     @property

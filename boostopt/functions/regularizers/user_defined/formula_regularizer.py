@@ -24,10 +24,10 @@ from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
+from boostopt.functions.formulas.curvature_bounds import CurvatureBounds
 from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
 from boostopt.functions.formulas.expressions import Expression, Factor, FormulaError, power_expression
-from boostopt.functions.formulas.function_bounds import CurvatureBounds
-from boostopt.functions.formulas.inputs import (
+from boostopt.functions.formulas.formula_validation import (
     INTERIOR_CONE,
     check_parameters,
     check_reference,
@@ -40,7 +40,8 @@ from boostopt.functions.formulas.inputs import (
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
 from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.tangents import Tangents
-from boostopt.functions.numerics.expansion import expand
+from boostopt.functions.numerics.support_expansion import expand
+from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import (
     CappedSimplex,
@@ -49,9 +50,8 @@ from boostopt.functions.regularizers.capped_simplex import (
     read_domain,
     renormalize_in_box,
 )
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.separable import Separable, interpolate_to_sum_one
-from boostopt.functions.statements import Statement, statement_with_caps
 
 LARGEST = 1e300
 """Size that replaces a size too large for a float."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.rows.cell_grid import MIN_GRID_ROWS, MIN_THRESHOLDS, CellMap, FeatureEncoder
+from boostopt.rows.encoding_grid import MIN_GRID_ROWS, MIN_THRESHOLDS, CellMap, FeatureEncoder
 from boostopt.rows.thresholds import distinct_values, quantile_thresholds
 
 LARGEST, SMALLEST = np.finfo(float).max, float(np.nextafter(0.0, 1.0))

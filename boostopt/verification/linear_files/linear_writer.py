@@ -15,9 +15,9 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum
 from boostopt.errors import ProblemError
+from boostopt.verification.linear_files.linear_statement import LINEAR_FILES, linear_program_to_json
+from boostopt.verification.linear_files.linear_verdict import verify_linear_certificate
 from boostopt.verification.linear_kernel.linear_schema import FILE_KIND, FORMAT
-from boostopt.verification.linear_programs.linear_statement import LINEAR_FILES, linear_program_to_json
-from boostopt.verification.linear_programs.linear_verdict import verify_linear_certificate
 from boostopt.verification.statement_files import StatementFormat, place_beside
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
 from boostopt.verification.trusted_kernel.json_parsing import parse_json

@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from boostopt.verification.linear_files.linear_statement import LINEAR_FILES, linear_program_to_json
+from boostopt.verification.linear_files.stated_programs import ProgramStatements
 from boostopt.verification.linear_kernel.linear_checker import check_linear_document
 from boostopt.verification.linear_kernel.linear_schema import (
     FILE_KIND,
@@ -15,8 +17,6 @@ from boostopt.verification.linear_kernel.linear_schema import (
     parse_linear_document,
     parse_linear_program,
 )
-from boostopt.verification.linear_programs.linear_statement import LINEAR_FILES, linear_program_to_json
-from boostopt.verification.linear_programs.stated_programs import ProgramStatements
 from boostopt.verification.problem_kernel.rationals_and_balls import ceil_float, floor_float
 from boostopt.verification.verification_result import Verification, verdict_of
 

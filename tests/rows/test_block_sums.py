@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
-from boostopt.rows.block_kernels import histogram, margins, signed_sums_by_code
+from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import gram
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
@@ -77,7 +77,7 @@ def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
 def test_counts_are_those_of_whole_numbers(
     window: MarginGrid, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.rows.block_kernels.HISTOGRAM_BATCH", span)
+    monkeypatch.setattr("boostopt.rows.block_sums.HISTOGRAM_BATCH", span)
     rows, M = part(700, copies=copied), random_margins(700)
     counts, total = histogram(rows, M, window)
     bins = places(M, window)

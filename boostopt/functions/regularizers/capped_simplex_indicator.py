@@ -21,9 +21,9 @@ from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import positive_parameter, positive_weights, read_fields, real_parameter
 from boostopt.functions.convex_function import cached_property
+from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, read_domain
 from boostopt.functions.regularizers.separable import Separable
-from boostopt.functions.statements import Statement, statement_with_caps
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.cvxpy_functions.description import Description
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
+from boostopt.functions.regularizer_statements import defines_own_kind
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
-from boostopt.functions.regularizers.indicators import CappedSimplexIndicator
+from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
-from boostopt.functions.statements import defines_own_kind
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem
 from boostopt.verification.problem_statement import number_to_json, problem_to_json

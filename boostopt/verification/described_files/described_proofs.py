@@ -1,4 +1,4 @@
-"""The writer of certificate files of programs with a described F or G: the proof by w, in fractions.
+"""Proofs in fractions for programs with a described F or G: multipliers by the weights w, and points by the weights d.
 
 For weights w of the hypotheses, the optimum is not below the smallest values of F(d) + <Uw, d> and of G(e) - <w, e>.
 Each is a problem of its own, and multipliers of both prove the lower bound of the composed problem: the equality
@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
-from boostopt._utils.files import write_atomically
-from boostopt._utils.validation import check_path
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
@@ -30,14 +27,7 @@ from boostopt.problem_certificates.implied_equations import with_implied_equatio
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reading import ReadProblem
-from boostopt.programs.program import Program
-from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
-from boostopt.verification.described_programs.verdict import (
-    FILE_KIND,
-    FORMAT,
-    MAX_ENTRIES,
-    verify_described_certificate,
-)
+from boostopt.verification.described_files.part_statements import StatedPart
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
@@ -48,23 +38,20 @@ from boostopt.verification.problem_certificate_writer import (
     multipliers_to_json,
     vector_to_json,
 )
-from boostopt.verification.problem_kernel.described_programs import (
+from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
+from boostopt.verification.problem_kernel.problem_composition import (
     DescribedPart,
     composed_problem,
     parse_described_part,
 )
-from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, Problem, Rows, ScaledVector
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     ceil_float,
     floor_float,
     is_positive,
     pair_product,
-    working_precision,
 )
-from boostopt.verification.trusted_kernel.certificate_schema import MAX_TEXT_BYTES
-from boostopt.verification.trusted_kernel.checker import vector_digest
-from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+from boostopt.verification.trusted_kernel.json_parsing import Rejected
 
 SOLVERS = ("CLARABEL", "HIGHS")
 """The solvers whose multipliers are tried in turn. HiGHS takes linear problems only."""
@@ -79,114 +66,7 @@ FRACTIONS = (1e-7, 1e-5, 1e-9)
 """Fractions of an inner point in the points at which tangents are taken, because kinks may be near."""
 
 
-def save_described_certificate(
-    program: Program, certificate: Certificate, path: str | PathLike[str], metadata: Mapping[str, Any]
-) -> None:
-    """Save the certificate of a program whose F or G is described, with F and G as problems.
-
-    Parameters
-    ----------
-    program, certificate
-        The program and its certificate.
-    path
-        The file. It is written under another name first and then renamed.
-    metadata
-        Information for readers of the file.
-
-    Raises
-    ------
-    ProblemError
-        The checker of files has no rule for an atom or a coefficient of F or G; or the certificate states no interval;
-        or no proof in fractions was found near its weights. Then no file is written.
-    DataError
-        The file cannot be written.
-    """
-    target = check_path("path", path)
-    if not (certificate.infeasible or math.isfinite(certificate.lower) or math.isfinite(certificate.upper)):
-        raise ProblemError(
-            "the file of a described program states a finite end of the interval, or that the program is infeasible; "
-            f"got {certificate!r}. Solve to a finite interval, or keep the certificate in Python."
-        )
-    N, t = program.margins.N, program.margins.t
-    check_entries(N, t)
-    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, t)
-    document, arrays = statement_of_program(program, parts)
-    U = np.asarray(program.margins.to_array(), dtype=np.float64)
-    with working_precision():
-        try:
-            document |= _proof_and_claim(parts, document, U, certificate)
-        except Rejected as rejected:
-            raise ProblemError(
-                f"a file cannot state this program: {rejected}. Keep the certificate in Python."
-            ) from None
-    text = text_of_file({**document, "arrays": arrays, "made": dict(metadata)})
-    verification = verify_described_certificate(parse_json(text), program, formulation=program.formulation)
-    if not verification:
-        raise ProblemError(
-            f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
-        )
-    write_atomically(target, lambda file: file.write(text))
-
-
-def check_entries(N: int, t: int) -> None:
-    """Raise ProblemError if a margin matrix of shape (N, t) is too large to be verified in fractions."""
-    if N * t > MAX_ENTRIES:
-        raise ProblemError(
-            f"the file of a described program is verified in fractions, for at most {MAX_ENTRIES:,} margins; got "
-            f"{N * t:,}. Keep the certificate in Python."
-        )
-
-
-def text_of_file(document: Mapping[str, Any]) -> bytes:
-    """Return the text of a file; ProblemError if it is too long to be read again."""
-    text = json.dumps(document, allow_nan=False, default=repr).encode()
-    if len(text) <= MAX_TEXT_BYTES:
-        return text
-    raise ProblemError(
-        f"a file has at most {MAX_TEXT_BYTES:,} bytes; this program with its proof has {len(text):,}. Keep the "
-        "certificate in Python."
-    )
-
-
-def statement_of_program(
-    program: Program, parts: tuple[StatedPart, StatedPart]
-) -> tuple[dict[str, Any], dict[str, list[float]]]:
-    """Return the statement of a program whose F and G are given as problems, and the arrays that it refers to."""
-    examples, record = program.examples, program.parameters
-    parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
-    arrays = {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
-    if not np.array_equal(examples.c, np.ones(examples.N)):
-        arrays["c"] = examples.c
-    if not np.array_equal(examples.d0, examples.c / examples.c.sum()):
-        arrays["d0"] = examples.d0
-    statement = {
-        "kind": FILE_KIND,
-        "format": FORMAT,
-        "formulation": {
-            "name": program.formulation.name,
-            "parameters": {name: _parameter_to_json(value) for name, value in parameters.items()},
-        },
-        "F": parts[0].to_json(),
-        "G": parts[1].to_json(),
-        "data": {
-            "N": program.margins.N,
-            "t": program.margins.t,
-            "U": program.margins.digest(),
-            "c": vector_digest(examples.c),
-            "d0": vector_digest(examples.d0),
-        },
-    }
-    return statement, {name: array.tolist() for name, array in arrays.items()}
-
-
-def _parameter_to_json(value: Any) -> Any:
-    """Return a parameter as a file states it: an infinite number and an array by a word."""
-    if isinstance(value, np.ndarray):
-        return "array"
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
-
-
-def _proof_and_claim(
+def proof_and_claim(
     parts: tuple[StatedPart, StatedPart], document: Mapping[str, Any], U: Float[Array, "N t"], certificate: Certificate
 ) -> dict[str, Any]:
     """Return the proof in fractions, and the claim.
@@ -361,19 +241,23 @@ def _multipliers(
         None if point is None else ScaledVector(point.numerators[places], point.denominator)
         for places in (slice(start), slice(start, None))
     ]
-    of_F = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
-    of_G = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
+    F_multipliers = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
+    G_multipliers = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
     lists = [
-        [*_scaled(of_F.inequalities, of_F), *_scaled(of_G.inequalities, of_G)],
-        [*_scaled(of_F.equalities, of_F), *_scaled(of_G.equalities, of_G), *(-weight for weight in weights)],
-        *(_scaled(values, of_F) for values in of_F.matrices),
-        *(_scaled(values, of_G) for values in of_G.matrices),
-        *(_scaled(values, of_F) for values in of_F.slopes),
-        *(_scaled(values, of_G) for values in of_G.slopes),
+        [*_scaled(F_multipliers.inequalities, F_multipliers), *_scaled(G_multipliers.inequalities, G_multipliers)],
+        [
+            *_scaled(F_multipliers.equalities, F_multipliers),
+            *_scaled(G_multipliers.equalities, G_multipliers),
+            *(-weight for weight in weights),
+        ],
+        *(_scaled(values, F_multipliers) for values in F_multipliers.matrices),
+        *(_scaled(values, G_multipliers) for values in G_multipliers.matrices),
+        *(_scaled(values, F_multipliers) for values in F_multipliers.slopes),
+        *(_scaled(values, G_multipliers) for values in G_multipliers.slopes),
     ]
     denominator = math.lcm(*{value.denominator for values in lists for value in values})
     inequalities, equalities, *further = ([value * denominator for value in values] for values in lists)
-    n_matrices = len(of_F.matrices) + len(of_G.matrices)
+    n_matrices = len(F_multipliers.matrices) + len(G_multipliers.matrices)
     return Multipliers(Fraction(denominator), inequalities, equalities, further[:n_matrices], further[n_matrices:])
 
 

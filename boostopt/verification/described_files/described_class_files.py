@@ -25,7 +25,7 @@ from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.oracles.base import Oracle
 from boostopt.programs.program import Examples, Program
-from boostopt.verification.certificate_files import class_description, to_json_value
+from boostopt.verification.certificate_writer import class_description, to_json_value
 from boostopt.verification.class_oracles import (
     MEMBERSHIP_NOT_CHECKED,
     hypotheses_to_json,
@@ -34,8 +34,13 @@ from boostopt.verification.class_oracles import (
     query_oracle,
     require_multiplicities,
 )
-from boostopt.verification.described_programs.part_statements import StatedPart, edge_part, regularizer_part
-from boostopt.verification.described_programs.verdict import (
+from boostopt.verification.described_files.described_proofs import (
+    composed_functions,
+    nearly_optimal_proof,
+    point_of_program,
+    point_of_weights,
+)
+from boostopt.verification.described_files.described_verdict import (
     FORMAT,
     MAX_ENTRIES,
     check_margins,
@@ -43,15 +48,8 @@ from boostopt.verification.described_programs.verdict import (
     parse_examples,
     require_vectors,
 )
-from boostopt.verification.described_programs.writer import (
-    check_entries,
-    composed_functions,
-    nearly_optimal_proof,
-    point_of_program,
-    point_of_weights,
-    statement_of_program,
-    text_of_file,
-)
+from boostopt.verification.described_files.described_writer import check_entries, statement_of_program, text_of_file
+from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
 from boostopt.verification.formulation_consistency import (
     check_measure,
     functions_of_parameters,
@@ -64,15 +62,15 @@ from boostopt.verification.problem_certificate_writer import (
     multipliers_to_json,
     vector_to_json,
 )
-from boostopt.verification.problem_kernel.described_programs import (
-    DescribedPart,
-    composed_problem,
-    parse_described_part,
-)
 from boostopt.verification.problem_kernel.problem_checker import (
     check_claimed_bounds,
     lower_bound,
     upper_bound,
+)
+from boostopt.verification.problem_kernel.problem_composition import (
+    DescribedPart,
+    composed_problem,
+    parse_described_part,
 )
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, ScaledVector, parse_proof_and_claim
 from boostopt.verification.problem_kernel.rationals_and_balls import (

@@ -17,15 +17,15 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt.boosting.histogram_newton.method_selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
-from boostopt.functions.statements import Statement
+from boostopt.functions.regularizer_statements import Statement
 from boostopt.oracles.base import HypothesisClass, require_oracle
-from boostopt.oracles.binned_oracle import BinnedClass
-from boostopt.oracles.hypothesis_state import hypothesis_from_state
+from boostopt.oracles.binned_class import BinnedClass
+from boostopt.oracles.hypothesis_serialization import hypothesis_from_state
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
-from boostopt.verification.certificate_files import class_description
+from boostopt.verification.certificate_writer import class_description
 from boostopt.verification.formulation_consistency import (
     candidate_nus,
     check_functions_agree,

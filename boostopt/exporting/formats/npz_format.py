@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.files import write_npz
-from boostopt.data.source_contents import MAX_DENSE_BYTES
+from boostopt.data.source_examples import MAX_DENSE_BYTES
 from boostopt.errors import DataError
 from boostopt.exporting.file_format import FileFormat, FileWriter
 from boostopt.programs.cvxpy_models import Side

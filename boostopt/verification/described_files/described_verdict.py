@@ -12,9 +12,9 @@ import numpy as np
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.formulation_consistency import parameter_record, trusted_formulation
-from boostopt.verification.problem_certificate_files import accepted_verification
-from boostopt.verification.problem_kernel.described_programs import composed_problem, parse_described_part
+from boostopt.verification.problem_certificate_verdict import accepted_verification
 from boostopt.verification.problem_kernel.problem_checker import check_document
+from boostopt.verification.problem_kernel.problem_composition import composed_problem, parse_described_part
 from boostopt.verification.problem_kernel.problem_schema import parse_proof_and_claim
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
@@ -184,7 +184,7 @@ def _check_functions(
     formulation: Any,
 ) -> None:
     """Reject a file that states another F or G than its formulation, or than the program of the caller."""
-    from boostopt.verification.described_programs.part_statements import edge_part, regularizer_part
+    from boostopt.verification.described_files.part_statements import edge_part, regularizer_part
 
     trusted = trusted_formulation(
         name, program.formulation if formulation is None and program is not None else formulation
