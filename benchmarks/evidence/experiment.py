@@ -86,7 +86,7 @@ class Decision:
 
     @property
     def is_partial(self) -> bool:
-        """Whether the claim holds on some sets and not on others."""
+        """True if the claim holds on some sets and not on others."""
         return not self.holds and any(self.by_set.values())
 
 

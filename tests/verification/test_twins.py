@@ -50,7 +50,19 @@ from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
 from boostopt.verification.trusted_kernel.checker import matrix_digest
-from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, binary_entropy_term, cap_term, chi_square_term, entropy_term, exponential_term, hinge_term, logistic_term, margin_variance_term, quadratic_hinge_term, shortfall_term
+from boostopt.verification.trusted_kernel.conjugates import (
+    SeparableTerm,
+    binary_entropy_term,
+    cap_term,
+    chi_square_term,
+    entropy_term,
+    exponential_term,
+    hinge_term,
+    logistic_term,
+    margin_variance_term,
+    quadratic_hinge_term,
+    shortfall_term,
+)
 from boostopt.verification.trusted_kernel.edge_terms import build_edge_terms
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls

@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument
-from boostopt.verification.trusted_kernel.conjugates import LOSS_KINDS, NormTerm, SeparableTerm, Vector, binary_entropy_term, cap_term, chi_square_term, entropy_term
+from boostopt.verification.trusted_kernel.conjugates import (
+    LOSS_KINDS,
+    NormTerm,
+    SeparableTerm,
+    Vector,
+    binary_entropy_term,
+    cap_term,
+    chi_square_term,
+    entropy_term,
+)
 from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms, build_edge_terms
 from boostopt.verification.trusted_kernel.feasible_points import (
     FEASIBILITY_TOLERANCE,
