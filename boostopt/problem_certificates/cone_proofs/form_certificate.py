@@ -32,6 +32,8 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     reduced_form,
     singular_cones,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import has_precise_answer, precise_answer
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
@@ -271,12 +273,22 @@ class FormCertifier:
             has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
             has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
             if has_point and has_bound:
-                return
+                break
+        if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
+            has_bound = self._use_precise_answer() or has_bound
         direction = None if has_bound else recession_direction(self.form)
         if direction is None or any(self._use_dual_face(face) for face in dual_faces(self.form, direction)):
             return
         names = ", ".join(singular_cones(self.form, direction))
         self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
+
+    def _use_precise_answer(self) -> bool:
+        """Use a point and multipliers with more digits than floats have; return whether a bound is proved."""
+        answer = precise_answer(self.form, self.goal / 10)
+        if answer is None:
+            return False
+        self.interval.use_point(precise_point(self.form, answer))
+        return self.interval.use_bound(precise_bound(self.form, answer))
 
     def _use_dual_face(self, face: DualFace) -> bool:
         """Use multipliers in a face of the dual cones; return whether a bound is proved."""

@@ -164,6 +164,8 @@ def dual_bound(
     face
         A face of semidefinite cones in which multipliers are looked for.
     """
+    if face is not None and not face.is_exact:
+        return DualBound(-math.inf, "the vectors of the face are not whole numbers with the pivots that it states")
     start = _start(form, point, change, shifts, face)
     enclosed = _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, face)
     if enclosed is None:
