@@ -36,6 +36,9 @@ MIN_DENSE_COUNT = 50
 DENSE_FRACTION = 0.25
 """Fraction of the products of two coefficients in a column above which the column is dense."""
 
+MAX_PRODUCT_COUNT = 200_000
+"""Number of these products up to which dense columns are used where nothing is proved without them."""
+
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
 
@@ -96,11 +99,13 @@ class EquationSystem:
         if not (self._is_finite and rows.size):
             return
         thinner = _without_dense_columns(self._part, self._sizes)
-        for trial in (self._sizes,) if thinner is None else (thinner, self._sizes):
-            self._system, used = SparseSystem(self._part, trial), trial
+        if thinner is not None:
+            self._system = SparseSystem(self._part, thinner)
             if self._system.sigma > 0:
-                self._sizes = used
+                self._sizes = thinner
+            if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
                 return
+        self._system = SparseSystem(self._part, self._sizes)
 
     @property
     def is_independent(self) -> bool:
@@ -140,13 +145,23 @@ class EquationSystem:
         return (x, radii) if np.isfinite(radii).all() else None
 
 
+def _column_counts(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return the number of rows with each unknown whose size is positive."""
+    is_used = (A.data != 0) & (sizes > 0)[A.indices]
+    return np.bincount(A.indices[is_used], minlength=len(sizes)).astype(float)
+
+
+def _product_count(A: Any, sizes: Float[Array, " n"]) -> float:
+    """Return the number of products of two coefficients in a column."""
+    return float((_column_counts(A, sizes) ** 2).sum())
+
+
 def _without_dense_columns(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"] | None:
     """Return the sizes with 0 for unknowns that most products of rows contain; None without such unknowns.
 
     A solution may keep an unknown as it is. A Aᵀ then has far fewer entries.
     """
-    is_used = (A.data != 0) & (sizes > 0)[A.indices]
-    counts = np.bincount(A.indices[is_used], minlength=len(sizes)).astype(float)
+    counts = _column_counts(A, sizes)
     total = float((counts**2).sum())
     is_dense = np.zeros(len(sizes), dtype=bool)
     for j in np.argsort(-counts)[:MAX_DENSE_COLUMNS].tolist():
