@@ -19,6 +19,7 @@ from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnsw
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
 from boostopt.problem_certificates.cone_proofs.primal_bound import ProvedPoint, proved_point
+from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer, precise_answer
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
@@ -26,7 +27,9 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
     MultiplierChange,
     Multipliers,
+    bound_between,
     dual_bound,
+    enclosed_dual_point,
     multipliers_of,
 )
 
@@ -124,6 +127,15 @@ def check_lies(seed: int, step: int = 1) -> None:
         certifier = FormCertifier(form, 1e-9)
         certifier._use_dual_face(face)
         assert is_at_most(certifier.interval.lower, optimum)
+    pairs = [rng.integers(len(matrices), size=2).tolist() for _ in range(max(1, 4 // step))]
+    points = [Multipliers(np.zeros(0), np.zeros(0), [np.asarray(Z).ravel()], np.zeros(form.n)) for Z in matrices]
+    for first, second in pairs:
+        ends = [enclosed_dual_point(form, points[k], changes[0]) for k in (first, second)]
+        refined = refined_in_metric(form, points[second], [points[first]])
+        assert refined is None or is_at_most(dual_bound(form, refined[0], changes[0], None).lower, optimum)
+        for fraction in (0.0, 1e-8, 0.3, 1.0, 2.0):
+            if ends[0] is not None and ends[1] is not None:
+                assert is_at_most(bound_between(form, ends[0], ends[1], fraction).lower, optimum)
     for x in (item.x, -item.x, item.x + 1e-9, rng.normal(size=form.n), solve_form(replace(form, c=-form.c)).x):
         for power in (0.5, 1.0):
             result = proved_point(form, x, 0.0, power=power)
@@ -147,10 +159,10 @@ def check_lies(seed: int, step: int = 1) -> None:
         assert is_at_most(interval.lower, optimum) and is_at_most(-interval.upper, -optimum)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_lie_about_a_semidefinite_program_moves_a_bound_past_its_optimum(seed: int) -> None:
     with working_precision(), np.errstate(all="ignore"):
-        check_lies(seed, step=8)
+        check_lies(seed, step=16)
 
 
 @pytest.mark.thorough

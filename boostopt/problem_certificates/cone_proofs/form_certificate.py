@@ -476,14 +476,14 @@ class FormCertifier:
 
         return least_fraction(attempt, self._is_close)
 
-    def _use_segment(self, near: Multipliers, far: Multipliers) -> bool:
+    def _use_segment(self, point: Multipliers, interior: Multipliers) -> bool:
         """Use multipliers between some and others that lie deep in the dual cones; return whether a bound is proved.
 
         The equations of reduced costs are solved at both ends only.
         """
         ends = list[EnclosedDualPoint]()
-        for point in refined_in_metric(self.form, far, [near, far]) or (near, far):
-            enclosed = enclosed_dual_point(self.form, point, REFINED, self.dependent)
+        for end in refined_in_metric(self.form, interior, [point, interior]) or (point, interior):
+            enclosed = enclosed_dual_point(self.form, end, REFINED, self.dependent)
             if enclosed is None:
                 return False
             ends.append(enclosed)
