@@ -18,7 +18,7 @@ import scipy.linalg
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.rounding_errors import INFLATION
+from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 
 PRECISION = 128
 """Bits of the midpoints."""
@@ -92,6 +92,19 @@ def float_ends(enclosure: Enclosure) -> tuple[Float[Array, " k"], Float[Array, "
     low = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
     high = np.where(radii > 0, np.nextafter(mids + radii, np.inf), mids)
     return low, high
+
+
+def blended_enclosure(first: Enclosure, second: Enclosure, fraction: float) -> Enclosure:
+    """Return an enclosure of the point that is a fraction of the way from one point to another.
+
+    The fraction is rounded to a multiple of 2^-50, so that it and the rest sum up to 1 exactly.
+    """
+    share = round(min(max(fraction, 0.0), 1.0) * 2.0**50) * 2.0**-50
+    parts = (1 - share) * first[0], share * second[0]
+    rounding = 3 * UNIT * (np.abs(parts[0]) + np.abs(parts[1])) + 4 * SMALLEST
+    radii = ((1 - share) * first[1] + share * second[1] + rounding) * INFLATION + SMALLEST
+    is_equal = (first[0] == second[0]) & (first[1] == 0) & (second[1] == 0)
+    return np.where(is_equal, first[0], parts[0] + parts[1]), np.where(is_equal, 0.0, radii)
 
 
 def enclosing_balls(mids: Float[Array, " k"], radii: Float[Array, " k"]) -> list[Ball]:

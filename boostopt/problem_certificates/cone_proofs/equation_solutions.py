@@ -27,6 +27,18 @@ LAPACK: Any = scipy.linalg.lapack
 N_REFINEMENTS = 5
 """Maximum number of corrections in floating point."""
 
+MAX_DENSE_COLUMNS = 10
+"""Largest number of unknowns that stay as they are because they are in too many rows."""
+
+MIN_DENSE_COUNT = 50
+"""Number of rows above which an unknown may be in too many."""
+
+DENSE_FRACTION = 0.25
+"""Fraction of the products of two coefficients in a column above which the column is dense."""
+
+MAX_PRODUCT_COUNT = 200_000
+"""Number of these products up to which dense columns are used where nothing is proved without them."""
+
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
 
@@ -64,42 +76,101 @@ def enclose_solution(
     sizes
         By how much each unknown may change; the solution is the nearest one in this scale.
     """
-    if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
-        return None
-    sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
-    is_open = sizes > 0
-    radii = np.zeros(len(point))
-    counts = _open_counts(A, is_open)
-    rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
-    if closed.size and not _hold_exactly(A[closed], b[closed], point):
-        return None
-    if not rows.size:
-        return point, radii
-    part, sides = (A, b) if len(rows) == len(b) else (A[rows], b[rows])
-    system = SparseSystem(part, sizes)
-    if not system.sigma > 0:
-        return None
-    x = point.copy()
-    step, previous = np.zeros(len(x)), np.inf
-    for _ in range(N_REFINEMENTS):
+    return EquationSystem(A, b, sizes).enclose(point)
+
+
+class EquationSystem:
+    """Equations A x = b with one factorization for the solutions near several points.
+
+    Parameters
+    ----------
+    A, b, sizes
+        As of `enclose_solution`.
+    """
+
+    def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"]) -> None:
+        self._A, self._b = A, b
+        self._is_finite = bool(np.isfinite(sizes).all())
+        self._sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
+        counts = _open_counts(A, self._sizes > 0)
+        rows, self._closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
+        self._part, self._sides = (A, b) if len(rows) == len(b) else (A[rows], b[rows])
+        self._system: SparseSystem | None = None
+        if not (self._is_finite and rows.size):
+            return
+        thinner = _without_dense_columns(self._part, self._sizes)
+        if thinner is not None:
+            self._system = SparseSystem(self._part, thinner)
+            if self._system.sigma > 0:
+                self._sizes = thinner
+            if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
+                return
+        self._system = SparseSystem(self._part, self._sizes)
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether the rows with open unknowns are proved to be independent."""
+        return self._is_finite and (self._system is None or self._system.sigma > 0)
+
+    def enclose(self, point: Float[Array, " n"]) -> Enclosure | None:
+        """Return an enclosure of a solution near a point; None if none is proved."""
+        if not (self.is_independent and np.isfinite(point).all()):
+            return None
+        if self._closed.size and not _hold_exactly(self._A[self._closed], self._b[self._closed], point):
+            return None
+        radii, sizes, system = np.zeros(len(point)), self._sizes, self._system
+        if system is None:
+            return point, radii
+        part, sides, is_open = self._part, self._sides, sizes > 0
+        x = point.copy()
+        step, previous = np.zeros(len(x)), np.inf
+        for _ in range(N_REFINEMENTS):
+            residual, _ = exact_residual(part, sides, [x])
+            step = system.correction(residual)
+            with np.errstate(all="ignore"):
+                change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
+            if not np.isfinite(step).all():
+                return None
+            if not change < 0.5 * previous:
+                break
+            x, previous = x + step, change
+            step = np.zeros(len(x))
         residual, _ = exact_residual(part, sides, [x])
         step = system.correction(residual)
-        with np.errstate(all="ignore"):
-            change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
         if not np.isfinite(step).all():
             return None
-        if not change < 0.5 * previous:
+        residual, errors = exact_residual(part, sides, [x, step])
+        radii = system.radii(np.abs(residual) + errors)
+        radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
+        return (x, radii) if np.isfinite(radii).all() else None
+
+
+def _column_counts(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return the number of rows with each unknown whose size is positive."""
+    is_used = (A.data != 0) & (sizes > 0)[A.indices]
+    return np.bincount(A.indices[is_used], minlength=len(sizes)).astype(float)
+
+
+def _product_count(A: Any, sizes: Float[Array, " n"]) -> float:
+    """Return the number of products of two coefficients in a column."""
+    return float((_column_counts(A, sizes) ** 2).sum())
+
+
+def _without_dense_columns(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"] | None:
+    """Return the sizes with 0 for unknowns that most products of rows contain; None without such unknowns.
+
+    A solution may keep an unknown as it is. A Aᵀ then has far fewer entries.
+    """
+    counts = _column_counts(A, sizes)
+    total = float((counts**2).sum())
+    is_dense = np.zeros(len(sizes), dtype=bool)
+    for j in np.argsort(-counts)[:MAX_DENSE_COLUMNS].tolist():
+        if not (counts[j] > MIN_DENSE_COUNT and counts[j] ** 2 > DENSE_FRACTION * total):
             break
-        x, previous = x + step, change
-        step = np.zeros(len(x))
-    residual, _ = exact_residual(part, sides, [x])
-    step = system.correction(residual)
-    if not np.isfinite(step).all():
-        return None
-    residual, errors = exact_residual(part, sides, [x, step])
-    radii = system.radii(np.abs(residual) + errors)
-    radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
-    return (x, radii) if np.isfinite(radii).all() else None
+        is_dense[j] = True
+        total -= counts[j] ** 2
+    result = np.where(is_dense, 0.0, sizes)
+    return result if is_dense.any() and (_open_counts(A, result > 0) > 0).all() else None
 
 
 def _open_counts(A: Any, is_open: Any) -> Any:
@@ -143,7 +214,7 @@ def independent_equations(
     rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
     if closed.size and not _hold_exactly(A[closed], b[closed], point):
         return None
-    if not rows.size or SparseSystem(A[rows], np.where(is_open, sizes, 0.0)).sigma > 0:
+    if not rows.size or EquationSystem(A[rows], b[rows], np.where(is_open, sizes, 0.0)).is_independent:
         return rows
     if len(rows) > MAX_DENSE_ROWS:
         return None

@@ -12,7 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.exact.exact_optimum import RationalProof
-from boostopt.problem_certificates.arithmetic.balls import Enclosure
+from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
@@ -20,11 +20,12 @@ from boostopt.problem_certificates.cone_proofs.equation_solutions import indepen
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     PointFailure,
     ProvedPoint,
-    has_slack,
+    enclosed_point,
     proved_point,
+    system_near,
 )
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
-from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_multipliers
+from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric, refined_multipliers
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     DualFace,
     dual_faces,
@@ -32,16 +33,21 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     reduced_form,
     singular_cones,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import has_precise_answer, precise_answer
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
 )
 from boostopt.problem_certificates.cone_proofs.weak_duality import (
     DualBound,
+    EnclosedDualPoint,
     MultiplierChange,
     Multipliers,
+    bound_between,
     dependent_columns,
     dual_bound,
+    enclosed_dual_point,
     multipliers_of,
     reduced_costs,
 )
@@ -271,12 +277,22 @@ class FormCertifier:
             has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
             has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
             if has_point and has_bound:
-                return
+                break
+        if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
+            has_bound = self._use_precise_answer() or has_bound
         direction = None if has_bound else recession_direction(self.form)
         if direction is None or any(self._use_dual_face(face) for face in dual_faces(self.form, direction)):
             return
         names = ", ".join(singular_cones(self.form, direction))
         self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
+
+    def _use_precise_answer(self) -> bool:
+        """Use a point and multipliers with more digits than floats have; return whether a bound is proved."""
+        answer = precise_answer(self.form, self.goal / 10)
+        if answer is None:
+            return False
+        self.interval.use_point(precise_point(self.form, answer))
+        return self.interval.use_bound(precise_bound(self.form, answer))
 
     def _use_dual_face(self, face: DualFace) -> bool:
         """Use multipliers in a face of the dual cones; return whether a bound is proved."""
@@ -343,7 +359,7 @@ class FormCertifier:
         self._is_upper_good = has_point and self._is_near_upper(first.x)
         if interval.scaled_gap > self.goal and not self._is_upper_good:
             self._use_face(first.x)
-        if interval.scaled_gap > MAX_GAP and not self._is_near_upper(first.x):
+        if interval.scaled_gap > MAX_GAP and not self._is_near_upper(first.x, max(self.goal, MAX_GAP)):
             self._use_dependent_equations(first.x)
         self._use_multipliers(point, None if plain is None else plain[1])
         if interval.scaled_gap > self.goal and not self._is_lower_good:
@@ -368,9 +384,11 @@ class FormCertifier:
                 return
         self._is_upper_good = self._is_near_upper(x)
 
-    def _is_near_upper(self, x: Float[Array, " n"]) -> bool:
+    def _is_near_upper(self, x: Float[Array, " n"], goal: float | None = None) -> bool:
+        """Return whether the upper end is near the objective at a point; the goal of the search is the default."""
         value = objective_value(self.form, x)
-        return self.interval.upper - value <= self.goal * max(1.0, abs(value)) / 2
+        limit = self.goal if goal is None else goal
+        return self.interval.upper - value <= limit * max(1.0, abs(value)) / 2
 
     def _has_point(self, x: Float[Array, " n"], attempts: Sequence[tuple[float, float]]) -> bool:
         return any(
@@ -408,20 +426,22 @@ class FormCertifier:
         if not central.is_finite:
             return
         face = face_of(self.form, central, reduced_costs(without_objective(self.form), multipliers_of(central)))
-        sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
         middle = np.where(face.is_fixed, face.lower, central.x)
-        rows = independent_equations(face.E, face.e, middle, sizes)
-        if rows is None:
-            self.interval.use_point(PointFailure("equations depend on each other, at least up to rounding"))
-            return
-        face = replace(face, E=face.E[rows], e=face.e[rows])
-        start = np.where(face.is_fixed, face.lower, x)
+        system = system_near(face, middle)
+        if not system.is_independent:
+            sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
+            rows = independent_equations(face.E, face.e, middle, sizes)
+            if rows is None:
+                self.interval.use_point(PointFailure("equations depend on each other, at least up to rounding"))
+                return
+            face = replace(face, E=face.E[rows], e=face.e[rows])
+            system = system_near(face, middle)
+        ends = system.enclose(np.where(face.is_fixed, face.lower, x)), system.enclose(middle)
 
         def attempt(fraction: float) -> bool:
-            point = (1 - fraction) * start + fraction * middle
-            if not has_slack(face, point):
+            if ends[0] is None or ends[1] is None:
                 return False
-            return self.interval.use_point(proved_point(face, point, 0.0, power=POWERS[0]))
+            return self.interval.use_point(enclosed_point(face, blended_enclosure(ends[0], ends[1], fraction)))
 
         least_fraction(attempt, self._is_close)
 
@@ -441,6 +461,9 @@ class FormCertifier:
         cones = [z + part for z, part in zip(far.cones, shift.cones, strict=True)]
         far = Multipliers(far.y, far.rows + shift.rows, cones, far.w)
 
+        if self.form.groups and self.form.P is None:
+            return self._use_segment(point, far)
+
         def attempt(fraction: float) -> bool:
             blend = point.blend(far, fraction)
             groups = zip(self.form.groups, blend.cones, strict=True)
@@ -450,6 +473,23 @@ class FormCertifier:
             if refined is None:
                 return self._use_bound(blend, MultiplierChange(POWERS[0]))
             return self._use_bound(refined, REFINED)
+
+        return least_fraction(attempt, self._is_close)
+
+    def _use_segment(self, point: Multipliers, interior: Multipliers) -> bool:
+        """Use multipliers between some and others that lie deep in the dual cones; return whether a bound is proved.
+
+        The equations of reduced costs are solved at both ends only.
+        """
+        ends = list[EnclosedDualPoint]()
+        for end in refined_in_metric(self.form, interior, [point, interior]) or (point, interior):
+            enclosed = enclosed_dual_point(self.form, end, REFINED, self.dependent)
+            if enclosed is None:
+                return False
+            ends.append(enclosed)
+
+        def attempt(fraction: float) -> bool:
+            return self.interval.use_bound(bound_between(self.form, ends[0], ends[1], fraction))
 
         return least_fraction(attempt, self._is_close)
 

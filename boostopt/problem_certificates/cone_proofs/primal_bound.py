@@ -16,7 +16,11 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
 from boostopt.problem_certificates.arithmetic.float_forms import product
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
-from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
+from boostopt.problem_certificates.cone_proofs.equation_solutions import (
+    EquationSystem,
+    enclose_solution,
+    independent_equations,
+)
 
 SIZE_FRACTION = 0.5
 """Fraction of the distance from its bounds by which an unknown may change."""
@@ -83,6 +87,11 @@ def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array,
     enclosure = enclose_solution(form.E, form.e, start, sizes)
     if enclosure is None:
         return PointFailure("no exact solution of the equations is proved: they may depend on each other")
+    return enclosed_point(form, enclosure)
+
+
+def enclosed_point(form: ConeForm, enclosure: Enclosure) -> ProvedPoint | PointFailure:
+    """Return the point of an enclosure that contains a solution of the equations, if all other constraints hold."""
     reason = _violation(form, enclosure)
     if reason:
         return PointFailure(reason)
@@ -90,12 +99,11 @@ def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array,
     return ProvedPoint(enclosure, upper) if upper < math.inf else PointFailure("the objective overflows")
 
 
-def has_slack(form: ConeForm, x: Float[Array, " n"]) -> bool:
-    """Return whether a point satisfies rows and cones in floating point."""
-    values = form.R @ x
-    return bool((values >= form.row_lower).all() and (values <= form.row_upper).all()) and all(
-        (distances(group, group.G @ x + group.h) >= 0).all() for group in form.groups
-    )
+def system_near(form: ConeForm, x: Float[Array, " n"]) -> EquationSystem:
+    """Return the system of the equations of a form whose unknowns change as far as they may at a point."""
+    start, sizes = point_with_sizes(form, x, 0.0, None)
+    scale = np.maximum(1.0, np.abs(start))
+    return EquationSystem(form.E, form.e, np.where(sizes > 0, scale * np.sqrt(sizes / scale), 0.0))
 
 
 def point_with_sizes(

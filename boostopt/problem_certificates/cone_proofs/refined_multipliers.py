@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,19 +32,39 @@ def refined_multipliers(form: ConeForm, point: Multipliers) -> Multipliers | Non
     point
         Multipliers in the interior of the dual cones.
     """
+    results = refined_in_metric(form, point, [point])
+    return None if results is None else results[0]
+
+
+def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multipliers]) -> list[Multipliers] | None:
+    """Return multipliers near each start with reduced costs that are nearly exact; None if none are found.
+
+    Parameters
+    ----------
+    form
+        The program.
+    point
+        Multipliers in the interior of the dual cones. All starts change in the metric at this point.
+    starts
+        Multipliers, which may lie outside the dual cones.
+    """
     groups = zip(form.groups, point.cones, strict=True)
     if not all((distances(group, z, is_dual=True) > 0).all() for group, z in groups):
         return None
     has_low, has_high = np.isfinite(form.lower), np.isfinite(form.upper)
     columns = np.flatnonzero(~(has_low & has_high))
     signs = np.where(has_low, 1.0, -1.0)
-    r = reduced_costs(form, point)
     is_one_sided = has_low ^ has_high
-    mu = np.where(is_one_sided, np.maximum(signs * r, 1e-12 * form.cost_scale), 0.0)
+
+    def bound_multipliers(position: Multipliers) -> Float[Array, " n"]:
+        floor = np.maximum(signs * reduced_costs(form, position), 1e-12 * form.cost_scale)
+        return np.where(is_one_sided, floor, 0.0)
+
+    mu_weights = bound_multipliers(point) ** 2
     y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(row_norms(form.E), 1e-12)) ** 2
     row_weights = point.rows**2
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
-    system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu**2)
+    system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu_weights)
     if form.P is not None:
         system = system + _weighted(form.P, w_weights)
     products = list[Any]()
@@ -60,20 +81,24 @@ def refined_multipliers(form: ConeForm, point: Multipliers) -> Multipliers | Non
         factor = LINALG.splu(scipy.sparse.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
     except RuntimeError:  # exactly singular
         return None
-    for _ in range(N_STEPS):
-        residual = reduced_costs(form, point) - signs * mu
-        full = np.zeros(form.n)
-        full[columns] = factor.solve(residual[columns])
-        if not np.isfinite(full).all():
-            return None
-        point = Multipliers(
-            point.y + y_weights * (form.E @ full),
-            point.rows + row_weights * (form.R @ full),
-            [z + np.asarray(product @ full) for z, product in zip(point.cones, products, strict=True)],
-            point.w if form.P is None else point.w - w_weights * (form.P @ full),
-        )
-        mu = mu + mu**2 * signs * full
-    return point
+    results = list[Multipliers]()
+    for position in starts:
+        result, mu = position, bound_multipliers(position)
+        for _ in range(N_STEPS):
+            residual = reduced_costs(form, result) - signs * mu
+            full = np.zeros(form.n)
+            full[columns] = factor.solve(residual[columns])
+            if not np.isfinite(full).all():
+                return None
+            result = Multipliers(
+                result.y + y_weights * (form.E @ full),
+                result.rows + row_weights * (form.R @ full),
+                [z + np.asarray(product @ full) for z, product in zip(result.cones, products, strict=True)],
+                result.w if form.P is None else result.w - w_weights * (form.P @ full),
+            )
+            mu = mu + mu_weights * signs * full
+        results.append(result)
+    return results
 
 
 def _weighted(matrix: Any, weights: Array | Float[Array, " m"]) -> Any:

@@ -22,7 +22,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
+from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure, float_ends
 from boostopt.problem_certificates.arithmetic.float_forms import product, summed_enclosure
 from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
@@ -164,6 +164,8 @@ def dual_bound(
     face
         A face of semidefinite cones in which multipliers are looked for.
     """
+    if face is not None and not face.is_exact:
+        return DualBound(-math.inf, "the vectors of the face are not whole numbers with the pivots that it states")
     start = _start(form, point, change, shifts, face)
     enclosed = _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, face)
     if enclosed is None:
@@ -180,6 +182,39 @@ def dual_bound(
     if start.is_curved.any() and shifts is not None:
         return _curved_bound(form, enclosed, loss, start.is_curved, shifts)
     return _bound(form, enclosed, loss, face=face)
+
+
+def enclosed_dual_point(
+    form: ConeForm, point: Multipliers, change: MultiplierChange, dependent: Bool[Array, " n"] | None = None
+) -> EnclosedDualPoint | None:
+    """Return multipliers near a point whose reduced costs are as they must be; None if none are proved.
+
+    They need not lie in the dual cones. The arguments are those of `dual_bound`, for a form with a linear objective.
+    """
+    start = _start(form, point, change, None, None)
+    return _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, None)
+
+
+def bound_between(form: ConeForm, first: EnclosedDualPoint, second: EnclosedDualPoint, fraction: float) -> DualBound:
+    """Return the bound by the multipliers that are a fraction of the way from some to others.
+
+    Their reduced costs are this mean of those of both ends. The objective of the form must be linear.
+    """
+
+    def mean(a: Enclosure, b: Enclosure) -> Enclosure:
+        return blended_enclosure(a, b, fraction)
+
+    return _bound(
+        form,
+        EnclosedDualPoint(
+            mean(first.y, second.y),
+            mean(first.rows, second.rows),
+            [mean(a, b) for a, b in zip(first.cones, second.cones, strict=True)],
+            first.w,
+            mean(first.r, second.r),
+        ),
+        0.0,
+    )
 
 
 def _curvature_loss(form: ConeForm, w: Enclosure, shifts: Float[Array, " n"]) -> float:
@@ -298,7 +333,7 @@ def _has_small_loss(
 
 
 @dataclass(frozen=True, eq=False)
-class _Enclosed:
+class EnclosedDualPoint:
     """Enclosures of multipliers, and of the reduced costs that they give exactly."""
 
     y: Enclosure
@@ -314,7 +349,7 @@ def _enclosed(
     dependent: Bool[Array, " n"] | None,
     has_dependence: bool,
     face: DualFace | None,
-) -> _Enclosed | None:
+) -> EnclosedDualPoint | None:
     """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
     point, columns = start.point, start.columns
     signs = np.where(np.isfinite(form.lower), 1.0, -1.0)
@@ -365,11 +400,11 @@ def _enclosed(
         r = summed_enclosure(r, product(P, None, w))
     exact = (signs * mu[0], mu[1])
     r = (np.where(columns, exact[0], r[0]), np.where(columns, exact[1], r[1]))
-    return _Enclosed(y, rows, cones, w, r)
+    return EnclosedDualPoint(y, rows, cones, w, r)
 
 
 def _curved_bound(
-    form: ConeForm, enclosed: _Enclosed, loss: float, is_curved: Bool[Array, " n"], shifts: Float[Array, " n"]
+    form: ConeForm, enclosed: EnclosedDualPoint, loss: float, is_curved: Bool[Array, " n"], shifts: Float[Array, " n"]
 ) -> DualBound:
     """Return the bound with r x + s (x - w)^2 / 2 >= r w - r^2 / (2 s) where the objective has curvature s."""
     (r, r_radii), (w, w_radii) = enclosed.r, enclosed.w
@@ -388,7 +423,7 @@ def _curved_bound(
 
 def _bound(
     form: ConeForm,
-    enclosed: _Enclosed,
+    enclosed: EnclosedDualPoint,
     loss: float,
     further_terms: Sequence[float] = (),
     further_errors: Sequence[float] = (),

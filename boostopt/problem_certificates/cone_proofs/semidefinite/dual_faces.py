@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,12 @@ class DualFace:
     null_vectors: list[list[Float[Array, "order r"]]]
     pivots: list[list[Int[Array, " r"]]]
     is_zero_row: Bool[Array, " m"]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all vectors are whole numbers with exact products, and the pivots are as they are described."""
+        pairs = zip(chain(*self.null_vectors), chain(*self.pivots), strict=True)
+        return all(_is_whole_basis(Q, pivots) for Q, pivots in pairs)
 
     def equations(self, k: int) -> Any:
         """Return the coefficients of the equations (Z + Zᵀ) q = 0 of a group, in compressed rows."""
@@ -236,12 +243,19 @@ def _whole_basis(basis: Float[Array, "n r"], denominator: int) -> tuple[Array, A
         if not (error <= MAX_FRACTION_ERROR and scale <= MAX_SCALE):
             return None
         whole[:, j] = [float(fraction * scale) for fraction in fractions]
-    block = whole[pivots]
-    if not (np.diag(block) > 0).all() or np.count_nonzero(block) != rank:
-        return None  # the equations that a face omits would not follow
-    if not float((np.abs(whole) @ np.abs(whole).T).max(initial=0.0)) < 2.0**52:
-        return None
-    return whole, pivots
+    return (whole, pivots) if _is_whole_basis(whole, pivots) else None
+
+
+def _is_whole_basis(Q: Float[Array, "n r"], pivots: Int[Array, " r"]) -> bool:
+    """Return whether products of vectors are exact, and some of their rows are a positive diagonal matrix.
+
+    Otherwise the equations that a face omits would not follow from the others.
+    """
+    if not np.array_equal(Q, np.round(Q)) or not float((np.abs(Q) @ np.abs(Q).T).max(initial=0.0)) < 2.0**52:
+        return False
+    block = Q[pivots]
+    is_square = len(pivots) == Q.shape[1] == len(np.unique(pivots))
+    return is_square and bool((np.diag(block) > 0).all()) and np.count_nonzero(block) == len(block)
 
 
 @dataclass(frozen=True, eq=False)
