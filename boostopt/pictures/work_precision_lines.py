@@ -70,7 +70,7 @@ def work_precision(result: WorkPrecision, seconds: str = "solver", axes: AxesArg
 
     References
     ----------
-    Hairer and Wanner 1996, section II.10: work-precision diagrams.
+    Hairer, Norsett, Wanner 1993, section II.10: work-precision diagrams.
     """
     expected, advice = "what boostopt.precision returns", "Pass that."
     measured = check_instance("result", result, WorkPrecision, expected, advice)

@@ -96,7 +96,7 @@ def precision(
 
     References
     ----------
-    Hairer and Wanner 1996, section II.10: work-precision diagrams.
+    Hairer, Norsett, Wanner 1993, section II.10: work-precision diagrams.
     """
     options = benchmark_options(options, keywords)
     n_repeats = check_integer("repeats", repeats, 1, advice="Pass how often each request is solved.")
