@@ -122,9 +122,9 @@ def print_hand_answers(solvers: list[str]) -> None:
 def hand_answers(solvers: list[str]) -> dict[str, tuple[int | None, float] | None]:
     """Return the iterations and the median seconds of each request, asked in a process without boostopt."""
     command = [sys.executable, __file__, HAND_FLAG, *solvers]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     answers = dict[str, tuple[int | None, float] | None]()
-    for key, repeats in json.loads(printed.splitlines()[-1]).items():
+    for key, repeats in json.loads(output.splitlines()[-1]).items():
         ran = [answer for answer in repeats if answer is not None]
         answers[key] = (ran[0][0], median(seconds for _, seconds in ran)) if ran else None
     return answers

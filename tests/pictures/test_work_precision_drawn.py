@@ -101,9 +101,9 @@ def test_axes_of_the_caller_are_drawn_on_without_a_legend() -> None:
 
 
 def test_what_is_no_measurement_is_refused() -> None:
-    wrong: Any = 3
+    number: Any = 3
     with unchecked(), pytest.raises(OptionError, match=r"\bprecision\b"):
-        work_precision(wrong)
+        work_precision(number)
     with pytest.raises(OptionError, match=r"\bseconds\b"):
         work_precision(measurement(), "minutes")
     idle = precision(reference_erlpboost(), "cvxpy:highs", 1e-3)
