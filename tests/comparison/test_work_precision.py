@@ -16,6 +16,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from support.problems import reference_erlpboost, reference_lpboost
+from typechecker import unchecked
 
 from boostopt import DataError, OptionError, WorkPrecision, load_problem, precision, save_problem
 from boostopt.backends.accuracy_profiles import Profile
@@ -322,7 +323,7 @@ def test_a_results_log_is_resumed_and_belongs_to_no_benchmark(tmp_path: Path) ->
 
 @pytest.mark.parametrize("requests", [[], [1e-3, 1e-3], 1.0, [0.0], "low", [1e-3, "low"], None])
 def test_wrong_requests_are_refused(requests: Any) -> None:
-    with pytest.raises(OptionError, match=r"\brequests\b"):
+    with unchecked(), pytest.raises(OptionError, match=r"\brequests\b"):
         precision(reference_lpboost(), "interior", requests)
 
 

@@ -94,7 +94,7 @@ def test_an_answer_without_a_certified_gap_is_a_hollow_point_at_the_top() -> Non
 
 def test_axes_of_the_caller_are_drawn_on_without_a_legend() -> None:
     axes = Figure().subplots(1, 2)
-    figure = work_precision(measurement(), axes=axes)
+    figure = work_precision(measurement(), axes=list(axes))
     assert figure is axes[0].figure and not figure.legends
     with pytest.raises(OptionError, match=r"\b2\b.*\baxes|axes\b.*\b2\b"):
         work_precision(measurement(), axes=axes[0])
