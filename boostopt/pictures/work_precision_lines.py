@@ -17,12 +17,15 @@ from boostopt.pictures.style import GREY, AxesArgument, CurveStyle, curve_style,
 
 SECONDS_AXES = {
     "solver": "seconds in the solver",
-    "total": "seconds with model, canonical form and reading",
+    "total": "seconds with model and reading",
 }
 """Seconds that a diagram may show, with the labels below the scales. None of them has the certificate."""
 
 MIN_GAP = 1e-17
 """The smallest gap that is distinguished from 0: less than the last bit of 1."""
+
+X_MARGIN = 0.14
+"""Space beside the lines for the requests, as a share of the width."""
 
 MARGIN_DECADES = 0.6
 """Powers of ten between the gaps and the ends of the scale."""
@@ -88,6 +91,7 @@ def work_precision(result: WorkPrecision, seconds: str = "solver", axes: AxesArg
             style = curve_style(measured.backends.index(line[0].backend))
             times = [_seconds(point, seconds) for point in line]
             _draw_line(axis, line, times, style, high, _solver_label(measured, line[0].backend))
+        axis.margins(x=X_MARGIN)
         axis.set(xscale="log", yscale="log", ylim=(low, high), xlabel=seconds_label)
         axis.set_title(escape_label(program, MAX_TITLE_LENGTH), fontsize="medium")
     for unused_axis in panels.axes[len(programs) :]:
