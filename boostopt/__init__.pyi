@@ -27,8 +27,10 @@ from .checks import check_oracle as check_oracle
 from .checks import check_regularizer as check_regularizer
 from .comparison import Benchmark as Benchmark
 from .comparison import Comparison as Comparison
+from .comparison import WorkPrecision as WorkPrecision
 from .comparison import benchmark as benchmark
 from .comparison import compare as compare
+from .comparison import precision as precision
 from .conic_programs.conic_program import ConeConstraint as ConeConstraint
 from .conic_programs.conic_program import ConicProgram as ConicProgram
 from .conic_programs.exact.exact_optimum import ExactOptimum as ExactOptimum

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
-SPELLED_OUT = {r"{\"a}": "ae", r"{\"o}": "oe", r"{\"u}": "ue", r"{\'e}": "e"}
+SPELLED_OUT = {r"{\"a}": "ae", r"{\"o}": "oe", r"{\"u}": "ue", r"{\'e}": "e", r"{\o}": "o"}
 
 
 def cited(text: str) -> str:

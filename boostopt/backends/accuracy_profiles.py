@@ -32,6 +32,11 @@ PROFILES: Mapping[str, Profile] = {
 """The profiles, by name: solves that no certificate ends."""
 
 
+def accuracy_profile(accuracy: float) -> Profile:
+    """Return the profile of a single solve at an accuracy that has no name of its own."""
+    return Profile(f"accuracy {accuracy:g}", accuracy)
+
+
 def is_named_profile(profile: str | None) -> bool:
     """Return whether a solve used a named profile. None, as in files older than profiles, means a certified solve."""
     return profile not in (None, CERTIFIED_MODE)

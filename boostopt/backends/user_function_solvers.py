@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,9 @@ from boostopt.backends.isolation.external_calls import ExternalError, call_exter
 from boostopt.errors import ProblemError
 from boostopt.programs.user_cvxpy_problem import ConvexProblem, flat_answer, load_mapping
 
+TOLERANCE_NAME = "tol"
+"""The parameter by which a function gets the requested accuracy."""
+
 CONE_FORMAT = "SCS"
 """The solver whose standard form a `ConeSolver` gets."""
 
@@ -29,7 +33,8 @@ class FunctionSolver:
     ----------
     function
         It gets a copy of the problem, and leaves values and duals in it, for example by `problem.solve(...)`. Or it
-        returns a mapping of values by variable and duals by constraint.
+        returns a mapping of values by variable and duals by constraint. If it has a parameter `tol`, it gets the
+        requested accuracy by this name.
     name
         The name in tables; by default that of the function.
     """
@@ -44,6 +49,14 @@ class FunctionSolver:
         object.__setattr__(self, "name", name)
 
     @property
+    def has_tolerance(self) -> bool:
+        """Whether the function has a parameter `tol`."""
+        try:
+            return TOLERANCE_NAME in inspect.signature(self.function).parameters
+        except (TypeError, ValueError):  # a function without a signature, as some of C
+            return False
+
+    @property
     def version(self) -> str:
         """The version, which a function does not have."""
         return ""
@@ -54,7 +67,7 @@ class FunctionSolver:
         return ()
 
     def supports_profile(self, profile: Profile) -> Capability:
-        """Return that the function is run for each profile, although it learns of none."""
+        """Return that the function is run for each profile; it learns of one by its parameter `tol` alone."""
         return Capability(True)
 
     def keeps_limit_on_problem(self, problem: ConvexProblem) -> bool:
@@ -67,13 +80,18 @@ class FunctionSolver:
         fresh = task.problem.copy()
         clock.lap("build")
         try:
-            attempt = call_external(lambda: self._answer(fresh, clock))
+            attempt = call_external(lambda: self._answer(fresh, self._call_options(task), clock))
         except ExternalError as failure:
             clock.lap("solve")
-            attempt = Attempt(STATED_FORM, {}, "raised", False, error=str(failure))
+            attempt = Attempt(STATED_FORM, self._call_options(task), "raised", False, error=str(failure))
         yield replace(attempt, times=clock.times)
 
-    def _answer(self, problem: Any, clock: PhaseTimer) -> Attempt:
+    def _call_options(self, task: ProblemTask) -> dict[str, float]:
+        """Return the accuracy by name, if the function takes one: that of the profile, or the target gap."""
+        accuracy = task.tol if task.profile is None else task.profile.accuracy
+        return {TOLERANCE_NAME: accuracy} if self.has_tolerance and accuracy is not None else {}
+
+    def _answer(self, problem: Any, options: Mapping[str, float], clock: PhaseTimer) -> Attempt:
         """Return the answer of the function to a problem.
 
         Raises
@@ -81,7 +99,7 @@ class FunctionSolver:
         ProblemError
             The function returns another value, or values that do not fit the problem.
         """
-        answer = self.function(problem)
+        answer = self.function(problem, **options)
         clock.lap("solve")
         if isinstance(answer, Mapping):
             load_mapping(problem, answer)
@@ -95,7 +113,7 @@ class FunctionSolver:
         value = problem.value if problem.status else problem.objective.value
         statistics = {STATUS: status} | ({} if value is None else {VALUE: float(value)})
         clock.lap("recover")
-        return Attempt(STATED_FORM, {}, status, status == "optimal", values, duals, statistics=statistics)
+        return Attempt(STATED_FORM, options, status, status == "optimal", values, duals, statistics=statistics)
 
 
 @dataclass(frozen=True)
@@ -109,18 +127,19 @@ class ConeSolver(FunctionSolver):
     function
         It gets a dictionary with `A` (sparse), `b`, `c`, `P` (sparse; missing if it is 0) and `cones`, the sizes of the
         parts of K in the order and the names of SCS: zero `z`, non-negative `l`, second-order `q`, semidefinite `s`,
-        exponential `ep`, power `p`. It returns x, shape (n,), and the dual y of Ax + s = b, shape (m,).
+        exponential `ep`, power `p`. It returns x, shape (n,), and the dual y of Ax + s = b, shape (m,). If it has a
+        parameter `tol`, it gets the requested accuracy by this name.
     name
         The name in tables; by default that of the function.
     """
 
-    def _answer(self, problem: Any, clock: PhaseTimer) -> Attempt:
+    def _answer(self, problem: Any, options: Mapping[str, float], clock: PhaseTimer) -> Attempt:
         from cvxpy.reductions.solvers.conic_solvers.scs_conif import dims_to_solver_dict
 
         data, chain, inverse = problem.get_problem_data(CONE_FORMAT, solver_opts={})
         clock.lap("canonicalize")
         form = {name: data[name] for name in ("A", "b", "c", "P") if data.get(name) is not None}
-        answer = self.function({**form, "cones": dims_to_solver_dict(data["dims"])})
+        answer = self.function({**form, "cones": dims_to_solver_dict(data["dims"])}, **options)
         clock.lap("solve")
         sizes = form["A"].shape[::-1]
         parts = [np.asarray(part, dtype=float) for part in answer] if isinstance(answer, tuple) else []
@@ -136,4 +155,4 @@ class ConeSolver(FunctionSolver):
         values, duals = flat_solution(problem, solution.primal_vars, solution.dual_vars)
         clock.lap("recover")
         statistics = {STATUS: solution.status, VALUE: float(solution.opt_val)}
-        return Attempt(STATED_FORM, {}, solution.status, True, values, duals, statistics=statistics)
+        return Attempt(STATED_FORM, options, solution.status, True, values, duals, statistics=statistics)

@@ -15,7 +15,7 @@ from boostopt._utils.user_modules import is_place_in_file, load_object
 from boostopt._utils.validation import check_list
 from boostopt._utils.validation import check_names as names_of
 from boostopt.backends import get_backend, list_backends
-from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profile
+from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profile, accuracy_profile
 from boostopt.backends.base import Backend
 from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
 from boostopt.backends.cvxpy_problem_task import ProblemSolver, ProblemTask
@@ -24,6 +24,7 @@ from boostopt.backends.isolation.isolated_backend import IsolatedBackend, isolat
 from boostopt.backends.user_function_solvers import FunctionSolver
 from boostopt.comparison.benchmark_options import CompareOptions
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord, record_of_solution
+from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.errors import OptionError, SolverNotFound, short_repr, unknown_name
 from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
@@ -90,6 +91,11 @@ class SolverHandle(ABC, Generic[P]):
     def profile_name(self) -> str:
         """The name of the profile."""
         return CERTIFIED_MODE if self.profile is None else self.profile.name
+
+    @property
+    @abstractmethod
+    def has_accuracy(self) -> bool:
+        """Whether the solver can be asked for an accuracy in a single solve; True if it is not available."""
 
     @property
     @abstractmethod
@@ -188,6 +194,12 @@ class BackendHandle(SolverHandle[Program]):
             raise rejected_options_error(self.backend.name, self.options, attempts[0].error or "")
 
     @property
+    def has_accuracy(self) -> bool:
+        if self.backend is None:
+            return bool(self.unavailable_reason)
+        return bool(self.backend.supports_profile(accuracy_profile(DEFAULT_TOL)))
+
+    @property
     def version(self) -> str:
         return self.backend.version if self.backend else ""
 
@@ -228,7 +240,7 @@ class BackendHandle(SolverHandle[Program]):
     def _solve(
         self, program: Program, tol: float, time_limit: float | None, is_isolated: bool
     ) -> Solution | ProblemSolution:
-        request = tol if self.profile is None else self.profile.name
+        request = tol if self.profile is None else self.profile
         return solve(program, self.backend or AUTO, request, time_limit, options=self.options or None)
 
 
@@ -255,6 +267,12 @@ class ProblemHandle(SolverHandle[ConvexProblem]):
                 self.solver, ProblemTask(_small_problem(), DEFAULT_TOL, None, PROFILES["default"], self.options)
             )
         return replace(self, profile=profile)
+
+    @property
+    def has_accuracy(self) -> bool:
+        if isinstance(self.solver, FunctionSolver):
+            return self.solver.has_tolerance
+        return self.solver is None or bool(self.solver.supports_profile(accuracy_profile(DEFAULT_TOL)))
 
     @property
     def version(self) -> str:
@@ -292,12 +310,12 @@ class PinnableBackend(Protocol):
 
 
 def as_comparable(program: object) -> Program | ConvexProblem:
-    """Return a program, or a CVXPY problem as a copy of it.
+    """Return a program, a CVXPY problem as a copy of it, or a program of sparse data as a CVXPY problem.
 
     Raises
     ------
     OptionError
-        The argument is neither.
+        The argument is none of them.
     ProblemError
         A CVXPY problem is not convex by CVXPY's rules, has integer variables, or a parameter without a value.
     """
@@ -305,6 +323,8 @@ def as_comparable(program: object) -> Program | ConvexProblem:
         return program
     if isinstance(program, cp.Problem):
         return ConvexProblem.from_cvxpy(program)
+    if isinstance(program, ConicProgram):
+        return ConvexProblem.from_cvxpy(program.to_cvxpy(), program.name or None)
     raise OptionError(
         f"expected a program, or a cvxpy.Problem; got {type(program).__name__}. Make one with formulation.bind(U, ...) "
         "or cp.Problem(objective, constraints)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast, overload
 
@@ -103,9 +103,55 @@ def benchmark(
         The file of `resume` belongs to another benchmark, or is no results log.
     """
     options = benchmark_options(options, keywords)
-    labelled = _label_programs(programs)
     n_repeats = check_integer("repeats", repeats, 1, advice="Pass how often each cell is solved.")
     requests = _parse_profiles(profiles)
+    profile_names = tuple(profile.name for profile, _ in requests if profile is not None)
+    # A results log has gaps or profiles, never both.
+    marks = {"asked_by": "profiles"} if profile_names else {}
+    return Benchmark(*measure_solves(programs, backends, requests, n_repeats, options, lambda _: requests, marks))
+
+
+Request = tuple[Profile | None, float]
+"""A profile and the gap that its answers must reach; the profile is None if only a gap is named."""
+
+Measurement = tuple[
+    Mapping[str, Mapping[str, Any]], BenchmarkSettings, Mapping[str, Any], str, tuple[SolveRecord, ...], Provenance
+]
+"""The first six fields of `SolveResults`."""
+
+
+def measure_solves(
+    programs: Any,
+    backends: Any,
+    requests: Sequence[Request],
+    n_repeats: int,
+    options: BenchmarkOptions,
+    choose_requests: Callable[[SolverHandle[Any]], Sequence[Request]],
+    marks: Mapping[str, Any],
+) -> Measurement:
+    """Solve programs, or CVXPY problems, by several solvers in shuffled order, and return the fields of the results.
+
+    Parameters
+    ----------
+    programs, backends
+        As in `benchmark`.
+    requests
+        All requests.
+    n_repeats
+        Measured solves of each cell.
+    options
+        The options.
+    choose_requests
+        Returns the requests of a solver.
+    marks
+        Further content of the first line of a results log. A file with other marks belongs to another measurement.
+
+    Raises
+    ------
+    OptionError, ProblemError, DataError
+        As in `benchmark`.
+    """
+    labelled = _label_programs(programs)
     gaps = tuple(gap for _, gap in requests)
     profile_names = tuple(profile.name for profile, _ in requests if profile is not None)
     settings = BenchmarkSettings(
@@ -114,16 +160,17 @@ def benchmark(
     provenance = options.origin or Provenance.of_python_call()
     solver_options = options.solver_options or {}
     handles = open_solvers(next(iter(labelled.values())), backends, options, solver_options)
-    backend_requests = [(handle.with_profile(profile), gap) for handle in handles for profile, gap in requests]
+    backend_requests = [
+        (handle.with_profile(profile), gap) for handle in handles for profile, gap in choose_requests(handle)
+    ]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     header: dict[str, Any] = {
         "programs": digests,
         "time_limit": settings.time_limit,
         "isolate": settings.isolate,
         "machine": environment_info(),
+        **marks,
     }
-    if profile_names:
-        header["asked_by"] = "profiles"  # a file has gaps or profiles, never both
     if options.threads is not None:
         header["threads"] = options.threads
     if options.warm_up != WARM_UP_MODES[0]:
@@ -154,7 +201,7 @@ def benchmark(
         if settings.isolate or settings.time_limit is not None:
             close_idle_processes()
     ordered_runs = tuple(runs[k] for k in range(len(cells)))
-    return Benchmark(facts, settings, environment_info(), source_version(), ordered_runs, provenance)
+    return facts, settings, environment_info(), source_version(), ordered_runs, provenance
 
 
 @dataclass(frozen=True)
@@ -278,7 +325,7 @@ def _label_programs(programs: Any) -> dict[str, Program | ConvexProblem]:
     return labelled
 
 
-def _parse_profiles(profiles: object) -> Sequence[tuple[Profile | None, float]]:
+def _parse_profiles(profiles: object) -> Sequence[Request]:
     """Return pairs of a profile and the gap that its answers must reach; the profile is None if only a gap is named."""
     expected = "one or more different gaps in (0, 1)"
     advice = "Pass gaps such as 1e-3 and 1e-6, or names of profiles such as 'default' and 'high'."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ from typing import Any
 from boostopt._utils import json_values
 from boostopt._utils.validation import check_path
 from boostopt.backends.accuracy_profiles import is_named_profile
+from boostopt.comparison.benchmark import Measurement
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, comparison_settings
 from boostopt.comparison.provenance import ORIGIN, Provenance
 from boostopt.comparison.result_parsers import parse_fraction, parse_fractions
-from boostopt.comparison.results_log import FILE_KIND, parse_json_object, parse_record_line
+from boostopt.comparison.results_log import ACCURACIES, FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
 from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals
+from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.errors import DataError, reason_of
 
 MAX_FILE_BYTES = 1_000_000_000
@@ -37,8 +39,8 @@ MIN_SECONDS, MAX_SECONDS = 1e-9, 1e9
 """Range of the seconds of a solve: from a tick of the clock to decades."""
 
 
-def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
-    """Read a file that `to_json` of a comparison or a benchmark wrote, or the results log of `resume`.
+def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark | WorkPrecision:
+    """Read a file that `to_json` of a result wrote, or the results log of `resume`.
 
     Parameters
     ----------
@@ -47,7 +49,8 @@ def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
 
     Returns
     -------
-    The result that was written. A results log gives a benchmark of the solves that are finished.
+    The result that was written. A results log gives a benchmark of the solves that are finished, or their work and
+    precision if the solvers were asked for accuracies.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def load_results(path: str | os.PathLike[str]) -> Comparison | Benchmark:
     return _load_json(path, text)
 
 
-def _load_json(path: Path, text: str) -> Comparison | Benchmark:
+def _load_json(path: Path, text: str) -> Comparison | Benchmark | WorkPrecision:
     """Return the result in a file that `to_json` wrote."""
     try:
         document = json.loads(text, parse_constant=json_values.reject_non_finite)
@@ -86,7 +89,8 @@ def _load_json(path: Path, text: str) -> Comparison | Benchmark:
     try:
         top = json_values.parse_object(document, "the file")
         if "runs" in top:
-            return replace(_parse_benchmark(top), file=str(path))
+            result = _parse_work_precision(top) if "requests" in top else _parse_benchmark(top)
+            return replace(result, file=str(path))
         if "rows" in top:
             return replace(_parse_comparison(top), file=str(path))
         raise ValueError("it has neither runs nor rows")
@@ -94,8 +98,8 @@ def _load_json(path: Path, text: str) -> Comparison | Benchmark:
         raise _invalid_file_error(path, failure) from None
 
 
-def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Benchmark:
-    """Return the benchmark in a results log: the latest version of each finished run, without an incomplete line."""
+def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Benchmark | WorkPrecision:
+    """Return the result in a results log: the latest version of each finished run, without an incomplete line."""
     lines = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, SolveRecord]] = {}
     request_kinds: set[bool] = set()  # whether a run was requested by a profile
@@ -109,7 +113,8 @@ def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Bench
     if not latest:
         raise DataError(f"expected finished runs; {path} has none yet. Let the benchmark go on, then report.")
     runs = tuple(run for _, run in latest.values())
-    if len(request_kinds) > 1:
+    asks_accuracies = header.get("asked_by") == ACCURACIES
+    if len(request_kinds) > 1 and not asks_accuracies:
         raise DataError(
             f"expected runs that all have one kind of request; {path} has gaps to be reached and profiles by name, "
             "whose times belong in no one table. Give each a file of its own."
@@ -126,7 +131,8 @@ def _load_results_log(path: Path, header: Mapping[str, Any], text: str) -> Bench
         environment, provenance = _parse_environment(header), _parse_provenance(header)
     except (ValueError, TypeError, RecursionError) as failure:
         raise _invalid_file_error(path, failure) from None
-    return Benchmark(programs, settings, environment, ", ".join(versions), runs, provenance, str(path))
+    kind = WorkPrecision if asks_accuracies else Benchmark
+    return kind(programs, settings, environment, ", ".join(versions), runs, provenance, str(path))
 
 
 def _invalid_file_error(path: Path, failure: Exception) -> DataError:
@@ -168,6 +174,29 @@ def _parse_comparison(top: Mapping[str, Any]) -> Comparison:
 
 def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
     """Return the benchmark in a document; scores and means are computed from the runs, never read from the file."""
+
+    def check_gaps(gaps: set[float], named_gaps: set[float]) -> None:
+        if gaps != named_gaps:
+            raise ValueError("the gaps of its runs must be its profiles")
+
+    return Benchmark(*_parse_measurement(top, check_gaps))
+
+
+def _parse_work_precision(top: Mapping[str, Any]) -> WorkPrecision:
+    """Return the work and precision in a document; points are computed from the runs, never read from the file."""
+
+    def check_requests(requests: set[float], named_requests: set[float]) -> None:
+        if not requests <= named_requests:
+            raise ValueError("the requests of its runs must be among its profiles")
+
+    return WorkPrecision(*_parse_measurement(top, check_requests))
+
+
+def _parse_measurement(top: Mapping[str, Any], check_requests: Callable[[set[float], set[float]], None]) -> Measurement:
+    """Return the programs, the settings, the environment, the version, the runs and the provenance in a document.
+
+    `check_requests` gets the requests of the runs and those that the settings name; it raises ValueError.
+    """
     runs = tuple(
         _validate_record(parse_record(json_values.parse_object(run, "a run")))
         for run in json_values.parse_list(top.get("runs"), "runs")
@@ -180,11 +209,10 @@ def _parse_benchmark(top: Mapping[str, Any]) -> Benchmark:
         raise ValueError("its runs must be of the programs that it names, each with one at least")
     _require_distinct(runs)
     settings = json_values.parse_object(top.get("settings"), "settings")
-    if {run.tol for run in runs} != set(parse_fractions(settings.get("profiles"), "profiles")):
-        raise ValueError("the gaps of its runs must be its profiles")
+    check_requests({run.tol for run in runs}, set(parse_fractions(settings.get("profiles"), "profiles")))
     version = json_values.parse_text(top.get("boostopt"), "boostopt")
     parsed_settings = BenchmarkSettings(**json_values.parse_fields(SETTINGS, settings))
-    return Benchmark(programs, parsed_settings, _parse_environment(top), version, runs, _parse_provenance(top))
+    return programs, parsed_settings, _parse_environment(top), version, runs, _parse_provenance(top)
 
 
 def _require_distinct(runs: Iterable[SolveRecord]) -> None:

@@ -29,6 +29,9 @@ FORMAT = 1
 PROGRAMS, DESCRIBED = "programs", "described"
 """Fields of the first line with an entry for each label: the digests and the descriptions of the programs."""
 
+ACCURACIES = "accuracies"
+"""Value of "asked_by" in the first line if the solvers were asked for accuracies, in single solves."""
+
 OPTIONAL_HEADER_FIELDS = ("options", "threads", "warm_up")
 """Fields that the first line has only if they differ from their defaults."""
 

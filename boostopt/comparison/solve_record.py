@@ -17,6 +17,7 @@ from boostopt._utils.validation import check_positive
 from boostopt.backends.accuracy_profiles import CERTIFIED_MODE
 from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated_backend import ISOLATED_PREFIX, ProcessEnd
+from boostopt.backends.isolation.processor_time import CPU_SECONDS
 from boostopt.backends.isolation.worker_main_loop import PEAK_MEMORY
 from boostopt.comparison import result_parsers as fields
 from boostopt.comparison.result_parsers import Seconds, SecondsByPhase
@@ -29,11 +30,14 @@ AUTO = "auto"
 REQUEST_FIELDS = ("profile", "threads")
 """Fields that have a value even if the backend was not run."""
 
-OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
+OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after", "continues"})
 """Keys of attempts that files of earlier versions do not have; they are written only if they have a value."""
 
 PROBLEM_FIELDS = frozenset({"claimed_value", "residuals", "open_reason", "optimum_sign"})
 """Keys that only solves of CVXPY problems have."""
+
+OPTIONAL_RESULT_FIELDS = PROBLEM_FIELDS | {"cpu_seconds"}
+"""Keys of results that are written only if they have a value: files of earlier versions have no processor time."""
 
 ACCURACY_OPTION_PATTERN = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """Names of options that set an accuracy."""
@@ -86,6 +90,8 @@ class AttemptRecord:
         The scaled gap that this attempt and all attempts before it prove together.
     seconds_to_certificate
         Seconds from the start of the solve until the attempt was certified.
+    is_continuation
+        True if the attempt continues the run of the one before, whose iterations its own include; else None.
     """
 
     form: Text | None = None
@@ -99,6 +105,7 @@ class AttemptRecord:
     claimed_gap: Number | None = None
     scaled_gap_so_far: Seconds | None = None
     seconds_to_certificate: Seconds | None = None
+    is_continuation: Flag | None = None
 
     @classmethod
     def from_attempt(
@@ -117,6 +124,7 @@ class AttemptRecord:
             plain(attempt.claimed_gap),
             plain(scaled_gap),
             plain(seconds_to_certificate),
+            attempt.is_continuation or None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -142,6 +150,7 @@ ATTEMPT = Keys(
         "claimed_gap": "claimed_gap",
         "scaled_gap_so_far": "scaled_gap_so_far",
         "after": "seconds_to_certificate",
+        "continues": "is_continuation",
     },
 )
 """Keys of an attempt."""
@@ -196,6 +205,9 @@ class SolveRecord:
         backend was not isolated, or the system does not measure memory.
     seconds
         Seconds of the solve, infinite if the backend was not run.
+    cpu_seconds
+        Processor seconds of the attempts, summed over the threads of the process that made them, without certificates;
+        None in files older than this measurement.
     seconds_build, seconds_canonicalize, seconds_solve, seconds_recover, seconds_certify
         Seconds of each phase.
     log
@@ -246,6 +258,7 @@ class SolveRecord:
     iterations: Count | None = None
     peak_memory: Count | None = None
     seconds: Annotated[float, fields.parse_solve_seconds, NULL_MEANS_DEFAULT] = math.inf
+    cpu_seconds: Seconds | None = None
     seconds_build: Seconds | None = None
     seconds_canonicalize: Seconds | None = None
     seconds_solve: Seconds | None = None
@@ -340,7 +353,7 @@ class SolveRecord:
             **{
                 key: value if self.ran or key in REQUEST_FIELDS else None
                 for key, value in RESULT.to_file(self).items()
-                if key not in PROBLEM_FIELDS or value is not None
+                if key not in OPTIONAL_RESULT_FIELDS or value is not None
             },
             "isolated": self.isolated,
             "attempts": self.attempts,
@@ -402,6 +415,7 @@ RESULT = Keys(
         "iterations": "iterations",
         "peak_memory": "peak_memory",
         "seconds": "seconds",
+        "cpu_seconds": "cpu_seconds",
         "seconds_build": "seconds_build",
         "seconds_canonicalize": "seconds_canonicalize",
         "seconds_solve": "seconds_solve",
@@ -472,6 +486,7 @@ def record_of_solution(
             (int(a.statistics[PEAK_MEMORY]) for a in attempts if PEAK_MEMORY in a.statistics), default=None
         ),
         seconds=solution.times["total"],
+        cpu_seconds=_total_cpu_seconds(attempts),
         seconds_build=solution.times["build"],
         seconds_canonicalize=solution.times["canonicalize"],
         seconds_solve=solution.times["solve"],
@@ -485,6 +500,12 @@ def record_of_solution(
         solution=solution if isinstance(solution, Solution) else None,
         point=certificate.point if isinstance(certificate, AnswerCertificate) else None,
     )
+
+
+def _total_cpu_seconds(attempts: Sequence[Attempt]) -> float | None:
+    """Return the processor seconds of all attempts; None if none was measured."""
+    seconds = [attempt.statistics[CPU_SECONDS] for attempt in attempts if CPU_SECONDS in attempt.statistics]
+    return math.fsum(seconds) if seconds else None
 
 
 def _problem_fields(certificate: AnswerCertificate) -> dict[str, Any]:

@@ -22,6 +22,8 @@ heat_map
     Seconds of every backend on every program at one gap as colours, failures hatched.
 claimed_against_certified
     The certified gap against the gap that the solver claims, run by run.
+work_precision
+    The certified gap against the seconds, with the request beside each point, a line for each solver.
 
 The functions need matplotlib: `pip install "boostopt[report]"`. They do not use pyplot: no window opens, nothing global
 changes, and a notebook shows the figure that a cell ends with. Colour-blind readers can distinguish the colours, and

@@ -12,5 +12,6 @@ from .soft_margin_bounds import bounds as bounds
 from .trajectories import cycles as cycles
 from .trajectories import triangle as triangle
 from .weights_on_triangle import weights_on_triangle as weights_on_triangle
+from .work_precision_lines import work_precision as work_precision
 
 __all__: list[str]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.scores import SHIFT_SECONDS
+from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.errors import ProblemError
-from boostopt.pictures import claimed_against_certified, heat_map, profiles
+from boostopt.pictures import claimed_against_certified, heat_map, profiles, work_precision
 from boostopt.reporting.svg import NARROW_WIDTH, figure_to_svg, make_narrow, narrow_profiles
 
 WIDE_WIDTH = 7.2
@@ -72,6 +73,24 @@ def claim_figures(benchmark: Benchmark) -> tuple[ReportFigure, ...]:
             note,
         ),
     )
+
+
+def precision_figures(result: WorkPrecision) -> tuple[ReportFigure, ...]:
+    """Return the work-precision diagram of each program; no picture of a program that no solver took."""
+    note = (
+        "The certified gap against the seconds in the solver, with the request beside each point. Fainter lines: the "
+        "gap that the solver claims, and the largest residual of its answer. Hollow points at the top: no certified "
+        "gap."
+    )
+    figures = list[ReportFigure]()
+    for k, (program, facts) in enumerate(result.programs.items()):
+        label = f"Work-precision diagram of {program}"
+        single = replace(result, programs={program: facts}, runs=tuple(result.runs_of(program)))
+        if single.points:
+            wide, narrow = work_precision(single), make_narrow(work_precision(single))
+            pictures = figure_to_svg(wide, f"work{k}w", label), figure_to_svg(narrow, f"work{k}n", label)
+            figures.append(ReportFigure(program, _svg_by_screen(*pictures), note))
+    return tuple(figures)
 
 
 def _profiles(benchmark: Benchmark, against: str) -> tuple[tuple[str, Markup], ...]:

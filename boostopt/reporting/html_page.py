@@ -13,6 +13,7 @@ from boostopt._utils.validation import check_path
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.solve_results import SolveResults
+from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.errors import OptionError
 from boostopt.reporting.requirements import check_place, check_tools
 
@@ -26,31 +27,34 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """Character in place of an unprintable one."""
 
 
-def to_html(result: Comparison | Benchmark) -> str:
-    """Return the report of a comparison or a benchmark: one page of HTML that needs no other file.
+def to_html(result: Comparison | Benchmark | WorkPrecision) -> str:
+    """Return the report of a comparison, a benchmark, or work and precision: one page of HTML that needs no other file.
 
     Parameters
     ----------
     result
-        The result of `boostopt.compare` or `boostopt.benchmark`, or of `boostopt.comparison.documents.load_results`.
+        The result of `boostopt.compare`, `boostopt.benchmark` or `boostopt.precision`, or of
+        `boostopt.comparison.documents.load_results`.
 
     Raises
     ------
     ReportToolsNotFound
         A package that reports need is not installed.
     OptionError
-        `result` is neither a comparison nor a benchmark.
+        `result` is none of these.
     """
     check_tools()
     if not isinstance(result, SolveResults):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
+        raise OptionError(
+            f"expected what compare, benchmark or precision returns; got {type(result).__name__}. Pass that."
+        )
     from boostopt.reporting.report_data import build_report_data
 
     return _load_template().render(c=build_report_data(result))
 
 
-def report(result: Comparison | Benchmark, path: str | os.PathLike[str]) -> None:
-    """Write the report of a comparison or a benchmark.
+def report(result: Comparison | Benchmark | WorkPrecision, path: str | os.PathLike[str]) -> None:
+    """Write the report of a comparison, a benchmark, or work and precision.
 
     Parameters
     ----------

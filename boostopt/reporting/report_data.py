@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -28,12 +28,16 @@ from boostopt.comparison.rendering.phrases import (
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import SolveResults
+from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.errors import ProblemError
-from boostopt.reporting.benchmark_figures import ReportFigure, claim_figures, program_figures
+from boostopt.reporting.benchmark_figures import ReportFigure, claim_figures, precision_figures, program_figures
 from boostopt.reporting.fact_tables import data_facts, environment_facts, parameter_facts, provenance_facts
 from boostopt.reporting.log_sections import group_by_backend
 from boostopt.reporting.mathml import FormulationMarkup, formulation_markup
 from boostopt.reporting.svg import figure_to_svg, narrow_intervals, wide_intervals
+
+PRECISION_KIND = "Work and precision"
+"""The kind of a report of work and precision."""
 
 MAX_UNFOLDED = 3
 """Largest number of formulations, and of programs, that the page shows unfolded."""
@@ -88,6 +92,8 @@ class ReportData:
     means: ScoreTable | None
     illustrations: tuple[ReportFigure, ...]
     claims: tuple[ReportFigure, ...]
+    precision: tuple[ReportFigure, ...]
+    precision_tables: Markup
     skipped: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     unfolded: bool
@@ -95,7 +101,15 @@ class ReportData:
 
 
 def build_report_data(results: SolveResults) -> ReportData:
-    """Return the contents of the report of a comparison or a benchmark."""
+    """Return the contents of the report of a comparison, of a benchmark, or of work and precision."""
+    if isinstance(results, WorkPrecision):
+        # The rest of the page is that of a benchmark of the cheapest requests.
+        return replace(
+            build_report_data(replace(results.to_benchmark(), file=results.file)),
+            kind=PRECISION_KIND,
+            precision=precision_figures(results),
+            precision_tables=Markup(results.to_html()),
+        )
     benchmark = results if isinstance(results, Benchmark) else None
     measured = benchmark if any(run.ran for run in results.runs) else None
     several = len(results.programs) > 1
@@ -111,6 +125,8 @@ def build_report_data(results: SolveResults) -> ReportData:
         means=_mean_score_table(benchmark) if benchmark and several else None,
         illustrations=program_figures(measured) if measured and several else (),
         claims=claim_figures(measured) if measured else (),
+        precision=(),
+        precision_tables=Markup(""),
         skipped=results.provenance.skipped,
         provenance=environment_facts(results),
         unfolded=len(programs) <= MAX_UNFOLDED,

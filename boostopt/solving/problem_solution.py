@@ -17,6 +17,7 @@ from boostopt.backends.base import Attempt
 from boostopt.backends.cvxpy_problem_task import STATUS, VALUE, ProblemSolver, ProblemTask
 from boostopt.backends.isolation.isolated_backend import isolated_attempts
 from boostopt.backends.isolation.pickling import NotPicklable
+from boostopt.backends.isolation.processor_time import with_cpu_seconds
 from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
 from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions
@@ -282,10 +283,10 @@ def _run(solver: ProblemSolver, task: ProblemTask, is_isolated: bool) -> Iterato
     """Yield the attempts of a solver, in a worker process on request and if the problem can be sent there."""
     attempts = partial(solver.attempts_at_problem, task)
     if not is_isolated:
-        yield from attempts()
+        yield from with_cpu_seconds(attempts())
         return
     try:
         yield from isolated_attempts(solver.name, attempts, task.seconds)
     except NotPicklable as refusal:
-        for attempt in attempts():
+        for attempt in with_cpu_seconds(attempts()):
             yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})

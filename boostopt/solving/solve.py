@@ -60,7 +60,7 @@ EQUAL_BOUND_TOLERANCE = 1e-6
 def solve(
     program: Program,
     backend: str | Backend = "auto",
-    tol: float | str = DEFAULT_TOL,
+    tol: float | str | Profile = DEFAULT_TOL,
     time_limit: float | None = None,
     start: Solution | WarmStart | None = None,
     isolate: bool = False,
@@ -85,8 +85,8 @@ def solve(
     tol
         The scaled gap, in (0, 1): the backend makes attempts until the certificate reaches it; "certified" is 1e-8. Or
         the name of a profile, which is one solve of one form that the solver ends by its own estimate: "default" uses
-        the solver's own tolerances, and "low", "mid" and "high" ask for 1e-3, 1e-6 and 1e-9. The certificate then gives
-        the gap that was reached.
+        the solver's own tolerances, and "low", "mid" and "high" ask for 1e-3, 1e-6 and 1e-9; a `Profile` asks for any
+        other accuracy. The certificate then gives the gap that was reached.
     time_limit
         The limit in seconds, None for no limit. After it, no attempt is started; each solver gets the remaining time.
         Solvers that may exceed the limit, as those of other packages may on large programs, run in a separate process,

@@ -27,6 +27,8 @@ class NamedSolver(Protocol):
 
 def resolve_profile(tol: object) -> Profile | None:
     """Return the profile of a name; None for a tolerance, which the certificate must reach, and for "certified"."""
+    if isinstance(tol, Profile):
+        return tol
     if not isinstance(tol, str) or tol == CERTIFIED_MODE:
         return None
     if tol not in PROFILES:
@@ -42,7 +44,7 @@ def resolve_tolerance(tol: object, profile: Profile | None) -> float:
     OptionError
         The gap is not in (0, 1).
     """
-    if isinstance(tol, str):
+    if isinstance(tol, str | Profile):
         return DEFAULT_TOL if profile is None or profile.accuracy is None else profile.accuracy
     return check_tolerance("tol", tol)
 

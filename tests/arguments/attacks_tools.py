@@ -66,6 +66,11 @@ def benchmarked() -> Any:
 
 
 @cache
+def measured_precision() -> Any:
+    return boostopt.precision(program(), "interior", 1e-3)
+
+
+@cache
 def along() -> Any:
     return boostopt.path("lpboost", DecisionStumps(X, y), nu=[2.0, 1.5], epsilon=0.5)
 
@@ -589,6 +594,12 @@ PICTURES = (
         {"comparison": NOTHING, "brief": FLAG, **AXES},
     ),
     Attack("path_of_runs", pictures.path_of_runs, lambda: {"path": along()}, {"path": NOTHING, **AXES}),
+    Attack(
+        "work_precision",
+        pictures.work_precision,
+        lambda: {"result": measured_precision(), "seconds": "solver"},
+        {"result": NOTHING, "seconds": TEXT, **AXES},
+    ),
     Attack("profiles", pictures.profiles, lambda: {"benchmark": benchmarked()}, {"benchmark": NOTHING}),
 )
 

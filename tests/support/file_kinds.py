@@ -11,7 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from boostopt import benchmark, boost, compare, get_formulation
+from boostopt import benchmark, boost, compare, get_formulation, precision
 from boostopt.backends import get_backend
 from boostopt.backends.base import Deadline, Task
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
@@ -140,6 +140,10 @@ def write_benchmark(path: Path) -> None:
     path.write_text(benchmark({"small": program()}, ["highs"], [1e-4, 1e-17], repeats=1).to_json())
 
 
+def write_work_precision(path: Path) -> None:
+    path.write_text(precision({"small": program()}, ["highs"], [1e-2, 1e-4]).to_json())
+
+
 def write_ledger(path: Path) -> None:
     benchmark({"small": program()}, ["highs"], [1e-4], repeats=1, resume=path)
 
@@ -180,6 +184,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "comparison.json": write_comparison,
     "comparison_of_problem.json": write_comparison_of_problem,
     "benchmark.json": write_benchmark,
+    "precision.json": write_work_precision,
     "ledger.jsonl": write_ledger,
     "hypotheses.json": write_hypotheses,
     "highs.json": write_state_of_highs,

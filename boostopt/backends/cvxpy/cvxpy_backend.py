@@ -9,10 +9,12 @@ after a failure, and the caller certifies it.
 from __future__ import annotations
 
 import copy
+import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,15 @@ MAX_ENTRIES_WITHIN_LIMIT = 20_000
 Measured with SCS at a limit of 1 s. SCS exceeds it by half a second at 100,000 entries, and by 44 s at 1,000,000.
 """
 
+
+MAX_TENS = 3
+"""Largest number of tens by which a request is tightened at once."""
+
+MIN_NARROWING = 0.5
+"""Factor of the gap that a tightened request must reach; otherwise another one does not help."""
+
+MAX_ITERATION_RATIO, MIN_MAX_ITERATIONS = 5, 1_000
+"""Limit of the iterations of a tightened request: a multiple of those of the request before, and its smallest value."""
 
 MAX_SCALARS_WITHIN_LIMIT = 2_000
 """Scalar variables and constraints of a CVXPY problem up to which a time limit is kept: modelling is quick."""
@@ -169,20 +180,71 @@ class CvxpyBackend(Backend):
                 lambda: solver.options_for_profile(accuracy, deadline.remaining, task.options),
             )
             return
+        if solver.has_coarse_requests:
+            first = list(takewhile(lambda setting: setting.form == settings[0].form, settings))
+            yield from self._tightened_attempts(task, first)
+            settings = settings[len(first) :]
         for setting in settings:
             if deadline.passed:
                 return
-            yield self._attempt(
-                program,
-                setting.form,
-                lambda setting=setting: solver.options_for_attempt(setting, task.tol, deadline.remaining, task.options),
+            yield self._scheduled_attempt(task, setting)
+
+    def _scheduled_attempt(self, task: Task, setting: AttemptSettings) -> Attempt:
+        """Make an attempt of the schedule."""
+        return self._attempt(
+            task.program,
+            setting.form,
+            lambda: self.solver_spec.options_for_attempt(setting, task.tol, task.deadline.remaining, task.options),
+        )
+
+    def _tightened_attempts(self, task: Task, settings: Sequence[AttemptSettings]) -> Iterator[Attempt]:
+        """Yield attempts in one form, first at the target gap, then at requests that are tens smaller.
+
+        There is another attempt only while it may help: the solver has reached its tolerance, and the last step has
+        narrowed the gap or has changed nothing. Requests that are coarser than the first one of the schedule always go
+        on to it: at a few iterations a gap says little.
+
+        Parameters
+        ----------
+        task
+            The task.
+        settings
+            The attempts of the schedule in this form, the coarsest first. They limit requests and iterations.
+        """
+        spec, previous, previous_gap = self.solver_spec, None, np.inf
+        smallest = min(spec.accuracy_of(setting, task.tol) for setting in settings)
+        usual_request = spec.accuracy_of(settings[0], task.tol)
+        request = max(task.tol, usual_request)
+        while not task.deadline.passed:
+            limits = next((s for s in settings if spec.accuracy_of(s, task.tol) <= request), settings[-1]).extra_options
+            if previous is not None and previous.iterations is not None and spec.iterations in limits:
+                max_iterations = max(MAX_ITERATION_RATIO * previous.iterations, MIN_MAX_ITERATIONS)
+                limits = {**limits, spec.iterations: min(limits[spec.iterations], max_iterations)}
+            choose = partial(self._request_options, task, request, limits)
+            attempt = self._attempt(task.program, settings[0].form, choose)
+            yield attempt
+            gap = task.gap(attempt.d, attempt.w) if attempt.has_iterate else np.inf
+            if not attempt.claims and previous is None and len(settings) > 1:
+                yield self._scheduled_attempt(task, settings[-1])  # which has more iterations
+                return
+            is_same_run = (
+                previous is not None and attempt.iterations is not None and attempt.iterations == previous.iterations
             )
+            may_help = is_same_run or request > usual_request or gap <= MIN_NARROWING * previous_gap
+            if request <= smallest or not attempt.claims or not may_help:
+                return
+            tens = math.ceil(math.log10(gap / task.tol)) if math.isfinite(gap) else MAX_TENS
+            request = max(float(f"{request / 10.0 ** min(max(tens, 1), MAX_TENS):.12g}"), smallest)
+            previous, previous_gap = attempt, gap
+
+    def _request_options(self, task: Task, request: float, limits: Mapping[str, Any]) -> Options:
+        """Return the options of an attempt at a request."""
+        return self.solver_spec.options_for_request(request, limits, task.deadline.remaining, task.options)
 
     def attempts_at_problem(self, task: ProblemTask) -> Iterator[Attempt]:
         """Yield attempts at a CVXPY problem, each on a copy of its own, in finer and finer accuracies."""
         is_linear, spent = task.problem.problem.is_lp(), 0.0
-        settings = [None] if task.profile is not None else self.solver_spec.settings_for_problem(is_linear)
-        for setting in settings:
+        for choose_options in self._problem_requests(task, is_linear):
             if task.seconds is not None and spent >= task.seconds:
                 return
             # The time in which the caller certifies an attempt does not count.
@@ -190,21 +252,27 @@ class CvxpyBackend(Backend):
             fresh = task.problem.copy()
             clock.lap("build")
             model = CvxpyModel(fresh, partial(flat_solution, fresh), 1.0, is_original=True)
-            choose = partial(self._problem_options, task, setting, deadline)
-            yield self._run(model, STATED_FORM, choose, clock)
+            yield self._run(model, STATED_FORM, partial(choose_options, deadline), clock)
             spent += sum(clock.times.values())
 
     def keeps_limit_on_problem(self, problem: ConvexProblem) -> bool:
         """Return whether attempts at a CVXPY problem keep any time limit within a tenth of it, or 0.1 s."""
         return self.solver_spec.has_time_limit and problem.size <= MAX_SCALARS_WITHIN_LIMIT
 
-    def _problem_options(self, task: ProblemTask, setting: AttemptSettings | None, deadline: Deadline) -> Options:
-        """Return the options of an attempt at a CVXPY problem; without a setting, those of the profile."""
-        spec = self.solver_spec
-        if setting is not None:
-            return spec.options_for_attempt(setting, task.tol, deadline.remaining, task.options)
-        accuracy = None if task.profile is None else task.profile.accuracy
-        return spec.options_for_profile(accuracy, deadline.remaining, task.options)
+    def _problem_requests(self, task: ProblemTask, is_linear: bool) -> list[Callable[[Deadline], Options]]:
+        """Return, for each attempt at a CVXPY problem, a function of the deadline that returns its options."""
+        spec, tol, users = self.solver_spec, task.tol, task.options
+        if task.profile is not None:
+            accuracy = task.profile.accuracy
+            return [lambda deadline: spec.options_for_profile(accuracy, deadline.remaining, users)]
+        settings = spec.settings_for_problem(is_linear)
+        requests = [(spec.accuracy_of(setting, tol), setting.extra_options) for setting in settings]
+        if spec.has_coarse_requests and tol > requests[0][0]:
+            requests.insert(0, (tol, settings[0].extra_options))
+        return [
+            lambda deadline, request=request: spec.options_for_request(*request, deadline.remaining, users)
+            for request in requests
+        ]
 
     def _attempt(self, program: Program, form: ModelForm, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""

@@ -134,6 +134,15 @@ class SolverSpec:
         scaled = abs(objectives[0] - objectives[1]) / max(1.0, *map(abs, objectives))
         return scaled if math.isfinite(scaled) else None
 
+    @property
+    def has_coarse_requests(self) -> bool:
+        """Whether a looser tolerance ends the solver earlier, so that it is first asked for the target gap itself."""
+        return bool(self.tolerances) and not self.remark.startswith(SIMPLEX_REMARK)
+
+    def accuracy_of(self, rung: AttemptSettings, tol: float) -> float:
+        """Return the tolerance of an attempt of the schedule at a target gap."""
+        return min(max(tol * rung.accuracy, self.min_tolerance), self.max_tolerance)
+
     def settings_for_form(self, form: ModelForm, linear: bool) -> AttemptSettings:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
         return AttemptSettings(form, (self.linear_schedule if linear else self.schedule)[0].accuracy)
@@ -150,8 +159,13 @@ class SolverSpec:
         self, rung: AttemptSettings, tol: float, seconds: float | None, users: Mapping[str, Any]
     ) -> Options:
         """Return the options for an attempt at the target gap `tol`; the user's options override all others."""
-        accuracy = min(max(tol * rung.accuracy, self.min_tolerance), self.max_tolerance)
-        return self._assemble_options(accuracy, seconds, self.fixed_options, rung.extra_options, users)
+        return self.options_for_request(self.accuracy_of(rung, tol), rung.extra_options, seconds, users)
+
+    def options_for_request(
+        self, accuracy: float, extra_options: Mapping[str, Any], seconds: float | None, users: Mapping[str, Any]
+    ) -> Options:
+        """Return the options for an attempt at an accuracy; the user's options override all others."""
+        return self._assemble_options(accuracy, seconds, self.fixed_options, extra_options, users)
 
     def options_for_profile(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
         """Return the options of one solve at an accuracy; None keeps the solver's defaults."""

@@ -14,6 +14,7 @@ from boostopt._utils.array_types import Array
 from boostopt._utils.immutable_arrays import write_in_words
 from boostopt.backends.base import Attempt, BackendWrapper, Capability, Task
 from boostopt.backends.isolation.external_calls import MAX_ERROR_LENGTH, ExternalError, call_external
+from boostopt.backends.isolation.processor_time import with_cpu_seconds
 from boostopt.programs.program import Program
 
 BACKEND_PHASES = ("build", "canonicalize", "solve", "recover")
@@ -37,6 +38,9 @@ class GuardedBackend(BackendWrapper):
             return False
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
+        return with_cpu_seconds(self._guarded_attempts(task))
+
+    def _guarded_attempts(self, task: Task) -> Iterator[Attempt]:
         start_time = time.perf_counter()
         try:
             run = call_external(lambda: iter(self.inner.attempts(task)))

@@ -35,6 +35,7 @@ from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded_backend import GuardedBackend
 from boostopt.backends.isolation.peak_memory import PeakMemory
 from boostopt.backends.isolation.pickling import NotPicklable, load
+from boostopt.backends.isolation.processor_time import with_cpu_seconds
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.errors import require_not_none
 from boostopt.programs.program import Program
@@ -131,7 +132,7 @@ class _Worker:
 
     def load_attempts(self, data: bytes) -> tuple[Any, ...]:
         """Store the attempts of a run, a function without arguments that yields them."""
-        self._attempts = load(data)()
+        self._attempts = with_cpu_seconds(load(data)())
         return ("ready",)
 
     def next_attempt(self) -> tuple[Any, ...]:

@@ -41,6 +41,8 @@ from boostopt.comparison.benchmark import benchmark
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, compare
 from boostopt.comparison.provenance import Provenance, current_time
+from boostopt.comparison.work_precision.precision import REQUESTS, precision
+from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.errors import OptionError, ProblemError
 from boostopt.programs.program import Program
 from boostopt.programs.user_cvxpy_problem import ConvexProblem
@@ -127,6 +129,13 @@ class BenchmarkPlan:
         str | None, typer.Option(help="File that stores finished solves, and from which the command continues.")
     ] = None
     budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve starts.")] = None
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            help="Accuracies to ask for, each in one solve, separated by commas, or all (1e-1 to 1e-10): prints the "
+            "cheapest request of each solver for each certified gap."
+        ),
+    ] = None
 
 
 @command("compare")
@@ -150,7 +159,8 @@ def compare_command(
 
     With --repeats, --profiles, --resume or --budget, the command runs a benchmark: shuffled repeats, medians, all
     tolerances. It also does so for several formulations or data sets, or with --all for a folder of data; each
-    parameter goes to the formulations that have it.
+    parameter goes to the formulations that have it. With --precision, each solver makes one solve for each accuracy,
+    and the table has the cheapest request that proves each gap.
 
     A CVXPY problem needs no data: boostopt compare model.py:problem --solvers clarabel,scs
 
@@ -178,7 +188,18 @@ def compare_command(
             )
         names, solver_options = split_names(request.backends), parse_solver_options(request.option)
         settings: dict[str, Any] = {**request.settings, "origin": provenance}
-        if isinstance(programs, Program | ConvexProblem) and plan == BenchmarkPlan():
+        if plan.precision is not None:
+            requests = _parse_requests(plan, request)
+            with _report_kept_results(plan.resume):
+                result = precision(
+                    programs,
+                    names,
+                    requests,
+                    plan.repeats or 1,
+                    **_benchmark_settings(binding, request, plan),
+                    **settings,
+                )
+        elif isinstance(programs, Program | ConvexProblem) and plan == BenchmarkPlan():
             result = compare(programs, names, request.tol, request.time_limit, True, solver_options, **settings)
         else:
             with _report_kept_results(plan.resume):
@@ -187,12 +208,7 @@ def compare_command(
                     names,
                     parse_profiles(plan.profiles, request.tol),
                     DEFAULT_REPEATS if plan.repeats is None else plan.repeats,
-                    time_limit=request.time_limit,
-                    resume=plan.resume,
-                    budget=plan.budget,
-                    random_state=binding.draw.random_state,
-                    progress=True,
-                    solver_options=solver_options,
+                    **_benchmark_settings(binding, request, plan),
                     **settings,
                 )
     try:
@@ -201,7 +217,42 @@ def compare_command(
         if report is not None:
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
-    return 0 if result.has_target_gap and result.overlap else 1
+    is_certified = bool(result.points) if isinstance(result, WorkPrecision) else result.has_target_gap
+    return 0 if is_certified and result.overlap else 1
+
+
+def _benchmark_settings(binding: BindingOptions, request: SolverRequest, plan: BenchmarkPlan) -> dict[str, Any]:
+    """Return the keyword arguments that `benchmark` and `precision` share."""
+    return {
+        "time_limit": request.time_limit,
+        "resume": plan.resume,
+        "budget": plan.budget,
+        "random_state": binding.draw.random_state,
+        "progress": True,
+        "solver_options": parse_solver_options(request.option),
+    }
+
+
+def _parse_requests(plan: BenchmarkPlan, request: SolverRequest) -> list[float]:
+    """Return the accuracies of `--precision`.
+
+    Raises
+    ------
+    OptionError
+        They are no numbers, or `--tol` or `--profiles` asks for something else.
+    """
+    if plan.profiles is not None or request.tol != DEFAULT_TOL:
+        raise OptionError("--precision excludes --tol and --profiles: it has the accuracies itself. Choose one.")
+    words = split_names(plan.precision) or []
+    if words == ["all"]:
+        return [*REQUESTS]
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise OptionError(
+            f"--precision takes accuracies separated by commas, such as 1e-3,1e-6, or all; got {plan.precision!r}. "
+            "Correct them."
+        ) from None
 
 
 def _places_of_problems(names: list[str], sources: DataSources, binding: BindingOptions) -> list[str]:
@@ -295,7 +346,7 @@ def _provenance(data: str, skipped: list[tuple[str, str]]) -> Provenance:
     return Provenance.of_this_process(command, current_time(), data, tuple(skipped))
 
 
-def _print_result(result: Comparison | Benchmark, output: TableFormat) -> None:
+def _print_result(result: Comparison | Benchmark | WorkPrecision, output: TableFormat) -> None:
     """Print the result in the requested format."""
     if output.json:
         typer.echo(result.to_json())

@@ -1,0 +1,1 @@
+"""Work and precision: what each certified gap costs with each solver, by single solves at several requests."""
