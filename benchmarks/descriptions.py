@@ -1,6 +1,6 @@
 """Many random descriptions against a hundred digits: what is false, what has no bound, what is refused.
 
-    python -m tests.benchmarks.descriptions --seed 0 --seconds 600
+    python benchmarks/descriptions.py --seed 0 --seconds 600
 
 Each seed draws one description for values and conjugates and one program for certificates.
 """

@@ -46,6 +46,7 @@ from boostopt.authoring import (
 )
 from boostopt.backends import get_backend
 from boostopt.boosting.stopping_rules import Rule, RuleContext
+from boostopt.comparison import ConeSolver, FunctionSolver
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
@@ -332,6 +333,100 @@ def test_comparisons_with_a_backend_that_writes(command: str) -> None:
     optimum = boostopt.solve(get_formulation("lpboost").bind(U, nu=2), "highs").certificate
     for row in rows:
         assert row.lower <= optimum.upper and optimum.lower <= row.upper
+
+
+# Problems of CVXPY, and functions that solve them.
+
+
+def data_of(problem: cp.Problem) -> list[Any]:
+    """Return all arrays that a problem is stated with: constants, parameters and bounds of variables."""
+    leaves: list[Any] = [*problem.constants(), *problem.parameters()]
+    return [leaf.value for leaf in leaves] + [variable.attributes["bounds"] for variable in problem.variables()]
+
+
+def stated_problem() -> tuple[cp.Problem, list[Any]]:
+    """Return a problem whose data are a matrix, a sparse one, a parameter and bounds, and these arrays."""
+    rng = np.random.default_rng(1)
+    arrays: list[Any] = [
+        rng.normal(size=(6, 4)),
+        scipy.sparse.csr_array(2.0 * np.eye(4)),
+        rng.normal(size=6),
+        np.ones(4),
+    ]
+    A, S, b, highest = arrays
+    x: Any = cp.Variable(4, bounds=[-highest, highest])
+    p = cp.Parameter(6, value=b)
+    rows: Any = A[:2] @ x <= 1.0
+    return cp.Problem(cp.Minimize(cp.norm1(A @ x - p) + cp.sum_squares(S @ x - p[:4])), [rows]), arrays
+
+
+def halve(arrays: Any) -> None:
+    """Halve numbers in place: those of sparse matrices, not their indices."""
+    for part in arrays:
+        if isinstance(part, list):
+            halve(part)
+        elif part is not None:
+            numbers = part.data if scipy.sparse.issparse(part) else part
+            numbers *= 0.5
+
+
+def write_and_solve(problem: Any) -> None:
+    """Solve another problem: the data of this one after they were written to."""
+    halve(data_of(problem))
+    problem.solve("CLARABEL")
+
+
+def solve_and_write(problem: Any) -> None:
+    problem.solve("CLARABEL")
+    halve(data_of(problem))
+
+
+def answer_ones(data: Any) -> tuple[np.ndarray, np.ndarray]:
+    m, n = data["A"].shape
+    return np.ones(n), np.ones(m)
+
+
+def halve_and_answer_ones(data: Any) -> tuple[np.ndarray, np.ndarray]:
+    halve(data[name] for name in ("A", "b", "c"))
+    return answer_ones(data)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    (FunctionSolver(write_and_solve), FunctionSolver(solve_and_write), ConeSolver(halve_and_answer_ones)),
+    ids=lambda solver: solver.name,
+)
+def test_a_function_that_writes_to_the_data_of_a_problem(solver: Any) -> None:
+    problem, arrays = stated_problem()
+    honest, _ = stated_problem()
+    honest.solve("CLARABEL")
+    state, stated = state_of(*arrays), [array.tobytes() for array in arrays_of(data_of(problem))]
+    (row,) = boostopt.compare(problem, [solver]).rows
+    assert state_of(*arrays) == state
+    assert [array.tobytes() for array in arrays_of(data_of(problem))] == stated
+    optimum = boostopt.certify_problem(honest)
+    assert row.lower <= optimum.upper and optimum.lower <= row.upper
+
+
+def test_the_value_of_a_function_of_cone_data_is_that_of_the_problem() -> None:
+    problem, _ = stated_problem()
+    solvers = [ConeSolver(answer_ones), ConeSolver(halve_and_answer_ones)]
+    honest, halving = boostopt.compare(problem, solvers).rows
+    assert honest.claimed_value == halving.claimed_value != 0.0
+
+
+def test_a_certificate_of_a_problem_is_of_what_it_was() -> None:
+    problem, _ = stated_problem()
+    problem.solve("CLARABEL")
+    certificate = boostopt.certify_problem(problem)
+    first, text = ends(certificate), repr(certificate)
+    assert certificate.point is not None
+    state = state_of(*certificate.point.values())
+    (x,) = problem.variables()
+    halve([*data_of(problem), x.value, *(constraint.dual_value for constraint in problem.constraints)])
+    assert ends(certificate) == first and repr(certificate) == text and state_of(*certificate.point.values()) == state
+    with pytest.raises(ProblemError, match="have changed"):
+        certificate.save("never.json")
 
 
 # Regularizers, edge functions and formulations of a user.

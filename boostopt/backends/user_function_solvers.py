@@ -139,7 +139,9 @@ class ConeSolver(FunctionSolver):
         data, chain, inverse = problem.get_problem_data(CONE_FORMAT, solver_opts={})
         clock.lap("canonicalize")
         form = {name: data[name] for name in ("A", "b", "c", "P") if data.get(name) is not None}
-        answer = self.function({**form, "cones": dims_to_solver_dict(data["dims"])}, **options)
+        # A solver may scale its arrays in place. The value and the slack are those of the problem.
+        copies = {name: part.copy() for name, part in form.items()}
+        answer = self.function({**copies, "cones": dims_to_solver_dict(data["dims"])}, **options)
         clock.lap("solve")
         sizes = form["A"].shape[::-1]
         parts = [np.asarray(part, dtype=float) for part in answer] if isinstance(answer, tuple) else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.errors import ProblemError, short_repr
@@ -56,14 +57,14 @@ def non_convex_part(problem: Any) -> str:
 def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:
     """Return a problem with continuous variables in place of all, and the original of each of them.
 
-    A boolean variable becomes one between 0 and 1. Parameters become others with the same values. The new problem has
-    no values and no duals.
+    A boolean variable becomes one between 0 and 1. Parameters and constants become others with copies of the numbers,
+    so that a solver that writes to them does not change the problem. The new problem has no values and no duals.
     """
     originals: dict[Any, Any] = {}
-    copies: dict[int, Any] = {
-        id(item): cp.Parameter(item.shape, name=item.name(), value=item.value, **_present_attributes(item))
-        for item in problem.parameters()
-    }
+    copies: dict[int, Any] = {id(item): _copied_constant(item) for item in problem.constants()}
+    for item in problem.parameters():
+        value = _copied_arrays(item.value)
+        copies[id(item)] = cp.Parameter(item.shape, name=item.name(), value=value, **_present_attributes(item))
     constraints = list[Any]()
     for variable in problem.variables():
         attributes = _present_attributes(variable)
@@ -90,11 +91,26 @@ def _copy_perspectives(expression: Any, copies: dict[int, Any]) -> None:
     if type(expression) is atom and id(expression) not in copies:
         functions = [part for part in (expression.f, expression.f_recession) if part is not None]
         for part in functions:
+            copies.update({id(item): _copied_constant(item) for item in part.constants()})
             _copy_perspectives(part, copies)
         f, *recession = (part.tree_copy(copies) for part in functions)
         copies[id(expression)] = atom(f, expression.args[0].tree_copy(copies), *recession)
 
 
 def _present_attributes(leaf: Any) -> dict[str, Any]:
-    """Return the attributes that a variable or a parameter has."""
-    return {key: value for key, value in leaf.attributes.items() if value is not None and value is not False}
+    """Return the attributes that a variable or a parameter has, with copies of their arrays."""
+    present = {key: value for key, value in leaf.attributes.items() if value is not None and value is not False}
+    return {key: _copied_arrays(value) for key, value in present.items()}
+
+
+def _copied_constant(constant: Any) -> Any:
+    """Return another constant with a copy of the numbers, and with the name if it has one."""
+    name = getattr(constant, "_name", None)  # older versions of CVXPY know no names of constants
+    return cp.Constant(_copied_arrays(constant.value), **({} if name is None else {"name": name}))
+
+
+def _copied_arrays(value: Any) -> Any:
+    """Return a value with copies of its arrays: an array, a sparse matrix, or a list or tuple of such."""
+    if isinstance(value, np.ndarray) or scipy.sparse.issparse(value):
+        return value.copy()
+    return type(value)(map(_copied_arrays, value)) if type(value) in (list, tuple) else value

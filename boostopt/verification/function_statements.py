@@ -30,11 +30,18 @@ def regularizer_to_json(F: Regularizer, examples: Examples, nus: tuple[float, ..
     Raises
     ------
     ProblemError
-        F is not one of boostopt with a closed form, so that a file cannot state it.
+        F is not one of boostopt with a closed form, or refers to other multiplicities or references than the
+        examples have, so that a file cannot state it.
     """
-    statement = F.statement(examples.c, examples.d0, nus) if defines_own_kind(F) else None
-    if statement is None:
+    if not defines_own_kind(F):
         raise _not_statable_error("a regularizer", F)
+    statement = F.statement(examples.c, examples.d0, nus)
+    if statement is None:
+        raise ProblemError(
+            f"a certificate file can only state {type(F).__name__} with the multiplicities c and the reference d0 of "
+            "the program; got others, or a term without a formula of the checker. Take them from the examples (x.c, "
+            "x.d0), pass other numbers as parameters, or keep the program and its certificate in Python."
+        )
     return statement
 
 

@@ -10,10 +10,14 @@ import random
 import sys
 import tempfile
 import warnings
+from collections.abc import Iterator
 from inspect import isabstract, signature
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -22,6 +26,7 @@ import typechecker
 from attacks_authoring import AUTHORING
 from attacks_entrances import ENTRANCES
 from attacks_tools import TOOLS
+from support.writing_components import arrays_of
 from wrong_values import VALUES, Attack
 
 import boostopt
@@ -56,12 +61,41 @@ def test_a_wrong_argument_is_refused_in_three_parts(
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_valid_arguments_pass_before_the_attack(
+def test_valid_arguments_pass_and_their_arrays_are_neither_changed_nor_kept(
     attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """`tests/test_written_arrays.py` has the pieces of users that write during a call."""
     monkeypatch.chdir(tmp_path)
-    if attack.valid() and attack.name not in SLOW:
-        attack.call(**attack.valid())
+    arguments = own_arrays(dict(attack.valid()))
+    if not arguments or attack.name in SLOW:
+        return
+    arrays = list(arrays_in(arguments))
+    state = [array.tobytes() for array in arrays]
+    result = attack.call(**arguments)
+    assert [array.tobytes() for array in arrays] == state
+    if arrays:
+        parts = [part for part in arrays_of(result) if part.size]
+        assert not any(np.shares_memory(array, part) for array in arrays for part in parts)
+
+
+def own_arrays(value: Any) -> Any:
+    """Return a value with writeable copies of its arrays."""
+    if isinstance(value, np.ndarray) or scipy.sparse.issparse(value):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(own_arrays, value))
+    return {key: own_arrays(part) for key, part in value.items()} if type(value) is dict else value
+
+
+def arrays_in(value: Any) -> Iterator[np.ndarray]:
+    """Yield the arrays of a value of `own_arrays`."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif scipy.sparse.issparse(value):
+        yield from (getattr(value, name) for name in ("data", "indices", "indptr") if hasattr(value, name))
+    elif type(value) in (list, tuple, dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from arrays_in(part)
 
 
 def test_every_public_function_is_attacked() -> None:

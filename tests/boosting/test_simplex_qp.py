@@ -136,3 +136,21 @@ def test_flat_directions_leave_finite_weights(curvature: list[float], gradient: 
     slopes = g - H @ z
     assert slopes.max() - slopes @ z <= 1e-8
     assert np.isfinite(capped_sum_maximizer(H, g, 1.0, used)).all()
+
+
+@pytest.mark.parametrize("guess", [[True, True, False], [True, True, True], [True, False, False], [False, False, True]])
+def test_a_weight_enters_where_its_slope_exceeds_the_level(guess: list[bool]) -> None:
+    """The slope of the third weight is 0.45 at the maximizer, below the level of 0.5, and 0.9 without the others."""
+    H = np.array([[1.0, 0.0, 0.9], [0.0, 1.0, 0.0], [0.9, 0.0, 1.0]])
+    z = active_set_maximizer(H, np.array([1.0, 1.0, 0.9]), np.array(guess))
+    assert z is not None
+    assert z == pytest.approx([0.5, 0.5, 0.0], abs=1e-12)
+
+
+def test_a_copy_of_a_hypothesis_with_weight_does_not_enter() -> None:
+    """Its slope is the level itself: only what exceeds it by more than rounding enters."""
+    H = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    z = active_set_maximizer(H, np.ones(3), np.array([True, True, False]))
+    assert z is not None
+    assert z[2] == 0.0
+    assert z[:2] == pytest.approx([0.5, 0.5], abs=1e-12)

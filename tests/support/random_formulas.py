@@ -237,7 +237,8 @@ class Exact:
         for n in {max(range(self.N), key=lambda k: rooms[k]), max(range(self.N), key=lambda k: ways[k])}:
             if ways[n] >= abs(missing):
                 points.append([v + missing * (k == n) for k, v in enumerate(x)])
-        return points
+        # The last of all digits may be beyond a cap, where a logarithm has no value.
+        return [[min(max(v, mpmath.mpf(0)), u) for v, u in zip(point, self.u, strict=True)] for point in points]
 
 
 def check(program: Program, rng: np.random.Generator, outcome: Outcome) -> None:

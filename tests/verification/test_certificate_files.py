@@ -15,7 +15,7 @@ from support.certificate_files import document, judged, program
 from support.random_programs import draw_program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
-from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
+from boostopt.authoring import CappedSimplex, CappedSimplexIndicator, formula
 from boostopt.errors import DataError
 from boostopt.programs.prototype import prototype
 from boostopt.rows.margin_matrix import MarginMatrix
@@ -150,6 +150,21 @@ def test_regularizers_without_a_statement_are_refused_by_name(tmp_path: Path) ->
     bound = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)))
     with pytest.raises(ProblemError, match=r"\bonly state a regularizer\b.*\bgot Mine\b.*\bkeep\b"):
         save((bound, bound.certify(w=[0.5, 0.5])), tmp_path / "certificate.json")
+
+
+def test_a_formula_of_another_reference_is_refused_by_the_reference(tmp_path: Path) -> None:
+    """The same numbers can be stated as a parameter."""
+    U, d0 = np.array([[0.5, -0.2], [-0.4, 0.3], [0.1, 0.6]]), np.array([0.2, 0.3, 0.5])
+    domain = CappedSimplex(np.ones(3), 1.5)
+    own, stated = (
+        prototype("page", lambda p, x, F=F: F).bind(U)
+        for F in (formula("(d - d0)**2", domain, d0), formula("(d - q)**2", domain, q=d0))
+    )
+    with pytest.raises(ProblemError, match=r"FormulaRegularizer.*\bd0\b.*\bgot others\b.*\bparameters\b"):
+        save((own, own.certify()), tmp_path / "certificate.json")
+    assert not list(tmp_path.iterdir())
+    save((stated, stated.certify()), tmp_path / "certificate.json")
+    assert own.certify().lower == pytest.approx(stated.certify().lower)
 
 
 def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:

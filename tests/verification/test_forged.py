@@ -12,6 +12,7 @@ import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ from boostopt.verification import save, save_class, verify
 from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, matrix_digest, vector_digest
 from boostopt.verification.trusted_kernel.conjugates import NormTerm, cap_term
-from boostopt.verification.trusted_kernel.feasible_points import project_into_ball
+from boostopt.verification.trusted_kernel.feasible_points import project_into_ball, project_onto_equations
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 from boostopt.verification.verification_result import NO_FURTHER_CLAIM
@@ -621,6 +622,21 @@ def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
             projection = project_into_ball(A, ball, d, box)
             assert projection is not None and A.upper(ball.norm(A, projection)) <= ball.r
             assert np.abs(projection.mid - d.mid).max() < 1e-13
+
+
+def test_a_weight_whose_distance_to_its_cap_is_uncertain_is_not_moved() -> None:
+    """The first slack is between 1e-9 and 1e-3: half of it may be more than there is. The others have room."""
+    A, d = FloatBalls(), np.full(4, 0.25)
+    highest = Ball(np.array([0.25 + 5e-4, 0.4, 0.4, 0.4]), np.array([5e-4 - 1e-9, 0.0, 0.0, 0.0]))
+    box: Any = SimpleNamespace(on_simplex=True, upper=highest, lower=A.to_vector(np.zeros(4)))
+    first, second = np.array([1.0, 1.0, 0.5, 0.0]), np.array([0.0, 0.5, 1.0, 1.0 - 1e-3])
+    moved = project_onto_equations(A, box, A.to_vector(d), [(first, second)])
+    assert moved is not None
+    assert A.upper(moved)[0] - A.lower(moved)[0] <= 1e-15
+    assert (A.upper(moved)[1:] <= 0.4).all()
+    for residual in (A.total(moved * (A.to_vector(first) - A.to_vector(second))), A.total(moved) - A.to_number(1.0)):
+        assert A.lower(residual) <= 0.0 <= A.upper(residual) <= 1e-12
+    assert (A.upper(moved) != d)[1:].any()
 
 
 @pytest.mark.thorough

@@ -36,14 +36,23 @@ class Compiler:
 
     def function(self, expression: Expression) -> ArrayFunction:
         """Return an expression as a function. Infinite and undefined values are inf and nan, without a warning."""
-        terms = self.compile_terms(expression)
+        inner = self._compile_sum(expression)
 
         def values(x: Any) -> Any:
             with np.errstate(all="ignore"):
-                total = np.zeros(np.shape(x))
-                for term in terms:
-                    total = total + term(x)
-                return total
+                return inner(x)
+
+        return values
+
+    def _compile_sum(self, expression: Expression) -> ArrayFunction:
+        """Return the sum of the terms as a function. Call it with the warnings of NumPy off."""
+        terms = self.compile_terms(expression)
+
+        def values(x: Any) -> Any:
+            total = np.zeros(np.shape(x))
+            for term in terms:
+                total = total + term(x)
+            return total
 
         return values
 
@@ -84,7 +93,7 @@ class Compiler:
             product = number
             for factor in factors:
                 product = product * factor(x)
-            if not np.all(np.isfinite(product)):
+            if not np.isfinite(product).all():
                 product = by_logarithms(x, product)
             for base in vanishing:
                 product = np.where(base(x) == 0.0, 0.0, product)
@@ -136,7 +145,7 @@ class Compiler:
             return (lambda x: x) if value is None else (lambda x: value)
         if base.kind == "log":
             return self._compile_logarithm(base.arguments[0])
-        inner = [self.function(part) for part in base.arguments]
+        inner = [self._compile_sum(part) for part in base.arguments]
         return self._compile_call(base.kind, *inner)
 
     def _compile_call(self, kind: str, inner: ArrayFunction, bound: ArrayFunction | None = None) -> ArrayFunction:
@@ -166,7 +175,7 @@ class Compiler:
         """Return a logarithm as a function. For a product, it is the sum of the logarithms of the absolute factors."""
         product = expression.single_term
         if product is None or product.coefficient <= 0:
-            whole = self.function(expression)
+            whole = self._compile_sum(expression)
             return lambda x: np.log(whole(x))
         constant_factors, variable_factors = product.split_by_dependence(self.variable)
         number: Any = np.log(np.float64(constant_factors.coefficient))

@@ -39,6 +39,9 @@ MAX_EXPANDED_TERMS = 30
 FIRST_ROUNDS, SIGN_ROUNDS, MAX_ROUNDS = 6, 16, 60
 """Numbers of rounds of bisection: before points are tried, for the sign of an argument, and at most."""
 
+MAX_POINTS = 100_000
+"""Maximum number of points, in all boxes together, at which f'' is computed at once."""
+
 TEST_POINTS = np.concatenate([np.geomspace(1e-9, 0.5, 40), 1.0 - np.geomspace(0.4, 1e-9, 40)])
 """Points at which f'' < 0 is tried, as fractions of the box."""
 
@@ -266,15 +269,19 @@ def _split_point(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _check_points(curvature: Expression, box: BoxFamily) -> None:
     """Reject a formula if f'' < 0 at a point of a grid."""
-    for fraction in TEST_POINTS:
-        x = box.low + fraction * (box.high - box.low)
-        bend = box.enclose_at(curvature, x)
-        high = np.broadcast_to(bend.upper, x.shape)
-        if (high < 0).any():
-            n = int(np.argmin(high))
+    rows = np.arange(len(box.low))
+    for fractions in np.array_split(TEST_POINTS, min(len(TEST_POINTS), 1 + TEST_POINTS.size * rows.size // MAX_POINTS)):
+        x = (box.low + fractions[:, None] * (box.high - box.low)).ravel()
+        names = box.names_on(exact_interval(x), np.tile(rows, len(fractions)))
+        bends = np.broadcast_to(enclose(curvature, names, box.nonnegative_keys).upper, x.shape)
+        is_negative = bends < 0
+        if is_negative.any():
+            k = int(np.argmax(is_negative)) // rows.size * rows.size  # the first point at which a row is negative
+            k += int(np.argmin(bends[k : k + rows.size]))
             raise FormulaError(
-                f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g}"
-                f"{_format_example(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
+                f"it must be convex; its second derivative is {bends[k]:.6g} at {box.variable} = {x[k]:.6g}"
+                f"{_format_example(box, k % rows.size)}. "
+                f"Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
             )
 
 

@@ -87,7 +87,7 @@ class MonotoneDerivative:
             )
             is_slow = k >= MAX_SLOW_STEPS and length > 0.5 * np.abs(x - last)
             new = np.where(is_accurate | (is_inside & ~np.asarray(is_slow)), step, self._split_point(low, high))
-            last, x = x, np.where((residual == 0) | ~np.isfinite(new), x, np.clip(new, low, high))
+            last, x = x, np.where((residual == 0) | ~np.isfinite(new), x, np.minimum(np.maximum(new, low), high))
             if (is_accurate | outside).all():
                 break
         return np.where(y >= self.at_high, self.high, np.where(y <= self.at_low, self.low, x))

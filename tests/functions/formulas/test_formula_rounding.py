@@ -295,3 +295,16 @@ def test_hundreds_of_hard_formulas_prove_no_false_bound(seed: int) -> None:
     outcome = drawn_formulas.run(50, seed, per_program=4)
     assert not outcome.false
     assert outcome.counts["certified"] > 100
+
+
+def test_the_only_point_of_a_box_is_worth_its_value_in_all_digits() -> None:
+    """All weights are 1/5, which no float and no number of a hundred digits is."""
+    domain, d0 = CappedSimplex(np.ones(5), 5.0), np.array([0.02, 0.31, 0.13, 0.15, 0.39])
+    F = formula("d0**2/d + d*log(d/u) + (u - d)*log((u - d)/u)", domain, d0)
+    certificate = program(np.zeros((5, 1)), F, MaximumEdge()).certify()
+    with mpmath.workdps(DIGITS):
+        exact = Exact(F)
+        for d in (certificate.d, np.full(5, 0.2), np.nextafter(np.full(5, 0.2), [0, 0, 1, 1, 1])):
+            for point in exact.feasible(d):
+                assert all(0 <= x <= u for x, u in zip(point, exact.u, strict=True))
+                assert certificate.lower <= exact.value(point) <= certificate.upper

@@ -213,3 +213,11 @@ def test_an_example_without_reference_weight_has_none() -> None:
     z = np.array([0.3, 5.0, -1.0, 0.2])
     assert F.conjugate_at(z).d[1] == 0.0
     assert F.conjugate_at(z).value == pytest.approx(twin.conjugate_at(z).value, abs=1e-12)
+
+
+def test_a_huber_function_within_its_bounds_is_as_convex_as_a_square() -> None:
+    """All weights are within 1 of 1/4: f'' is 2, and not between 0 and 2."""
+    domain = CappedSimplex(np.ones(4), 2.0)
+    huber, square = formula("huber(d - 1/4, 1)", domain), formula("(d - 1/4)**2", domain)
+    assert huber.strong_convexity == pytest.approx(square.strong_convexity, rel=1e-12)
+    assert huber.strong_convexity > 0.0
