@@ -201,3 +201,13 @@ def test_atoms_that_do_not_decrease_are_larger_at_larger_arguments(name: str) ->
             larger = [entry + Fraction(int(step), 8) for entry, step in zip(u, rng.integers(0, 9, k), strict=True)]
             end = atom.value(larger)
             assert end is not None and not is_positive(pair_sum(value, -end))
+
+
+def test_bounds_of_arguments_prove_nothing_about_an_atom_that_is_not_monotone() -> None:
+    """Along x = -1 the exponential has the slope 0, but it falls, and its distance from 1 grows above 1/2."""
+    leave_point()
+    x = cp.Variable()
+    x.value = 0.0
+    with working_precision():
+        problem = as_read_by_the_kernel(cp.Problem(cp.Minimize(x), [cp.abs(1 - cp.exp(x)) <= 0.5]))
+    assert not is_accepted(problem, [Fraction(-1)])
