@@ -19,7 +19,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, Row, RowBlock, combination, concatenated
-from boostopt.problem_certificates.arithmetic.balls import ONE, Ball, ball, exact_fraction, pivots
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, exact_fraction, pivots
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
 from boostopt.problem_certificates.problem_reading import MatrixConstraint, ReadProblem, ScalarConstraints
 
@@ -336,13 +336,14 @@ def _without_null_vectors(
 
     With Ev = 0, the other rows and columns are semidefinite exactly where E is: the entries of the vectors in the rows
     that are left out must be a regular matrix, here a triangular one. The vectors are simple fractions near the null
-    space of E at a point.
+    space of E at a point, or those of constraints whose coefficients are v_i v_j.
     """
     n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
     if not constraint.rows.is_affine(problem.n):
         return constraint
     removed = set[int]()
-    for pivot, vector in proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n))):
+    proposals = proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n)))
+    for pivot, vector in [*_vectors_of_rows(problem, constraint), *proposals]:
         if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
             continue
         weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
@@ -358,6 +359,32 @@ def _without_null_vectors(
         if entries:
             implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
     return principal_part(constraint, [i for i in range(n) if i not in removed]) if removed else constraint
+
+
+def _vectors_of_rows(problem: ReadProblem, constraint: MatrixConstraint) -> list[tuple[int, list[Fraction]]]:
+    """Return a v for each affine row whose coefficients may be those of vᵀ E v, with a position of a large entry."""
+    n, rows = constraint.n, constraint.rows.rows
+    places = dict[int, tuple[int, int]]()
+    for i in range(n):
+        for j in range(i, n):
+            if len(rows[i * n + j]) != 1 or min(rows[i * n + j]) in places:
+                return []  # the entries of E are not different unknowns
+            places[min(rows[i * n + j])] = i, j
+    result = list[tuple[int, list[Fraction]]]()
+    for row in (row for block in (problem.equalities.rows, problem.inequalities.rows) for row in block.rows):
+        row = _without_zeros(row)
+        if not row or not places.keys() >= row.keys():
+            continue
+        products = dict[tuple[int, int], Ball]()  # v_i v_j, or their negatives
+        for k, value in row.items():
+            i, j = places[k]
+            products[i, j] = products[j, i] = value / rows[i * n + j][k] / (1 if i == j else 2)
+        position = max(range(n), key=lambda i: abs(float(products.get((i, i), ZERO).mid())))
+        square = abs(products.get((position, position), ZERO))
+        if square > 0:
+            column = [products.get((i, position), ZERO) / square.sqrt() for i in range(n)]
+            result.append((position, [Fraction(float(value.mid())) for value in column]))
+    return result
 
 
 def proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple[int, list[Fraction]]]:

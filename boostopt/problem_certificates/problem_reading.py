@@ -202,6 +202,8 @@ class ReadProblem:
         The CVXPY problem.
     has_rounded_constants
         Whether the value of an atom of constants is not exact.
+    dependent_entries
+        Entries whose slopes depend on those of others, by the entries among which they were looked for.
     """
 
     sign: int
@@ -217,6 +219,9 @@ class ReadProblem:
     objective_expression: Any
     n_values: int = field(default=0)
     has_rounded_constants: bool = False
+    dependent_entries: dict[tuple[int, ...], set[int]] = field(
+        default_factory=dict[tuple[int, ...], set[int]], init=False, repr=False, compare=False
+    )
 
     @property
     def n(self) -> int:
@@ -314,6 +319,8 @@ class Reader:
     ----------
     has_rounded_constants
         Whether the value of an atom of constants is not exact.
+    dependent_entries
+        Entries whose slopes depend on those of others, by the entries among which they were looked for.
     """
 
     has_rounded_constants: bool = False

@@ -140,16 +140,21 @@ def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] =
 
 def _changing_directions(problem: ReadProblem) -> Iterator[tuple[list[Ball], Set[RowKey]]]:
     """Yield directions near those of a solver along which atoms change, and the rows that are proved constant."""
+    for d in proposed_changing_directions(problem):
+        yield from _directions_near(problem, d)
+
+
+def proposed_changing_directions(problem: ReadProblem) -> Iterator[Float[Array, " n"]]:
+    """Yield directions in floating point along which the objective falls and atoms change."""
     for is_linear in (True, False):
         d = _changing_direction(problem, is_linear)
         if d is not None:
-            yield from _directions_near(problem, d)
+            yield d
 
 
 def _directions_near(problem: ReadProblem, d: Float[Array, " n"]) -> Iterator[tuple[list[Ball], Set[RowKey]]]:
     """Yield a direction in simple numbers, and with rows that are nearly constant made exactly so."""
-    nearest = GRID * np.round(d / GRID)
-    d = np.where(np.abs(d - nearest) <= 0.1 * GRID, nearest, d)
+    d = in_simple_numbers(d)
     yield balls(d), frozenset()
     blocks = [problem.equalities.rows, problem.inequalities.rows, *(node.arguments for node in problem.nodes)]
     blocks += [item.rows for item in problem.matrices]
@@ -165,6 +170,12 @@ def _directions_near(problem: ReadProblem, d: Float[Array, " n"]) -> Iterator[tu
     exact = _exact_direction(problem.n, list(constant.values()), zeros, d)
     if exact is not None:
         yield exact, constant.keys()
+
+
+def in_simple_numbers(d: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return a direction whose entries near multiples of `GRID` are these."""
+    nearest = GRID * np.round(d / GRID)
+    return np.where(np.abs(d - nearest) <= 0.1 * GRID, nearest, d)
 
 
 def _changing_direction(problem: ReadProblem, is_linear: bool) -> Float[Array, " n"] | None:

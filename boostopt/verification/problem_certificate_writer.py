@@ -26,7 +26,7 @@ from boostopt.problem_certificates.minorants.stationary_multipliers import float
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
-from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_ray
+from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_rays
 from boostopt.verification.exact_proofs.implied_multipliers import proposed_implications, with_implied_rows
 from boostopt.verification.problem_certificate_verdict import PROBLEM_FILES, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
@@ -342,13 +342,13 @@ def _proved_ray(certificate: ProblemCertificate, problem: Problem) -> ScaledVect
         None was found.
     """
     failure = "none was found"
-    ray = proposed_ray(certificate.answers[-1].problem, problem)
-    if ray is not None:
-        try:
-            check_ray(problem, ray)
-            return ray
-        except Rejected as rejected:
-            failure = str(rejected)
+    for answer in reversed(certificate.answers):
+        for ray in proposed_rays(answer, problem):
+            try:
+                check_ray(problem, ray)
+                return ray
+            except Rejected as rejected:
+                failure = str(rejected)
     raise ProblemError(f"a file must prove by a ray that the problem is unbounded; {failure}. Keep it in Python.")
 
 

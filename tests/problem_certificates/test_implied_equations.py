@@ -359,3 +359,34 @@ def test_coefficients_that_are_stored_as_zeros_say_nothing(n: int) -> None:
     x.value = np.zeros(n)
     certificate = certify_problem(problem)
     assert certificate.lower <= 0 <= certificate.upper and certificate.gap <= 1e-6
+
+
+def with_a_null_vector(v: tuple[float, float], excess: float) -> Any:
+    """The smallest <C, E> of semidefinite E with trace at least 1 and vᵀ E v + excess E_22 = 0."""
+    E, weights = cp.Variable((2, 2), PSD=True), np.array(v)
+    C = np.array([[1.0, 0.25], [0.25, 2.0]])
+    equation = weights @ E @ weights + excess * E[1, 1] == 0
+    problem = cp.Problem(cp.Minimize(cp.trace(C @ E)), [equation, cp.trace(E) >= 1])
+    with warnings.catch_warnings(action="ignore"):
+        problem.solve("CLARABEL")
+    return problem
+
+
+@pytest.mark.parametrize("v", [(1.0, 2 / 7), (1.0, 0.3), (3.0, 977.0), (0.1, -0.7)])
+def test_null_vectors_of_rows_need_no_simple_fractions(v: tuple[float, float]) -> None:
+    """E is a multiple of w wᵀ for the w that is orthogonal to v."""
+    first, second = Fraction(v[1]), -Fraction(v[0])
+    optimum = (first**2 + first * second / 2 + 2 * second**2) / (first**2 + second**2)
+    certificate = certify_problem(with_a_null_vector(v, 0.0))
+    assert certificate.status == "bounded"
+    assert Fraction(certificate.lower) <= optimum <= Fraction(certificate.upper)
+
+
+@pytest.mark.parametrize("v", [(1.0, 2 / 7), (3.0, 977.0)])
+def test_rows_that_are_nearly_those_of_a_null_vector_imply_no_equations(v: tuple[float, float]) -> None:
+    """With more of E_22, only E = 0 satisfies the equation; with less, more than the multiples of w wᵀ do."""
+    assert certify_problem(with_a_null_vector(v, 2.0**-20)).upper == math.inf
+    problem = with_a_null_vector(v, -0.0625)
+    neighbour = certify_problem(with_a_null_vector(v, 0.0))
+    certificate = certify_problem(problem)
+    assert certificate.lower <= problem.value + 1e-6 and certificate.lower < neighbour.upper

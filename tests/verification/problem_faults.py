@@ -68,8 +68,8 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     ),
     "the objective of the ray": (
         "problem_checker",
-        "if not problem.sign * _linear_values(problem.objective, changes)[0] < 0:",
-        "if False:",
+        "falls = is_positive(-change) or (is_at_most(change, ZERO) and values.falls_beyond_bounds(row, problem.sign))",
+        "falls = True",
     ),
     "absolute values": ("atoms", "return ZERO if all(abs(entry) <= mu for entry in s) else None", "return ZERO"),
     "the largest absolute value": ("atoms", "return ZERO if sum(map(abs, s)) <= mu else None", "return ZERO"),

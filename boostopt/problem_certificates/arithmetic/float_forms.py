@@ -197,7 +197,7 @@ class FloatForm(AffineForm):
 
     @classmethod
     def concatenated(cls, forms: Sequence[AffineForm]) -> FloatForm:
-        parts = [_as_float_form(form) for form in forms]
+        parts = [as_float_form(form) for form in forms]
         size = sum(len(part) for part in parts)
         if len(parts) == 1:
             return parts[0].reshaped((size,))
@@ -286,7 +286,7 @@ class FloatForm(AffineForm):
     def plus(self, terms: Sequence[AffineForm]) -> FloatForm:
         total = self
         for term in terms:
-            total = total._plus_one(_as_float_form(term))
+            total = total._plus_one(as_float_form(term))
         return total
 
     def _plus_one(self, term: FloatForm) -> FloatForm:
@@ -310,7 +310,7 @@ class FloatForm(AffineForm):
         return self._scaled_by(enclosures(factors))
 
     def multiplied(self, factor: AffineForm) -> FloatForm:
-        return self._scaled_by(_as_float_form(factor).enclosure)
+        return self._scaled_by(as_float_form(factor).enclosure)
 
     def weighted_sums(
         self, factor: AffineForm | None, terms: Sequence[Sequence[tuple[int, int]]], shape: tuple[int, ...]
@@ -319,25 +319,25 @@ class FloatForm(AffineForm):
         pairs = np.array([pair for group in terms for pair in group], dtype=int).reshape(-1, 2)
         size = (len(terms), len(self))
         if factor is None:
-            return self._mapped(
+            return self.image(
                 scipy.sparse.csr_array((np.ones(len(pairs)), pairs[:, 1], pointers), shape=size), None, shape
             )
         weights, radius = (
             scipy.sparse.csr_array((side[pairs[:, 0]], pairs[:, 1], pointers), shape=size)
-            for side in _as_float_form(factor).enclosure
+            for side in as_float_form(factor).enclosure
         )
-        return self._mapped(_without_zeros(weights), _without_zeros(radius), shape)
+        return self.image(_without_zeros(weights), _without_zeros(radius), shape)
 
     def product_from_left(self, factor: AffineForm) -> FloatForm:
         (m, _), n = factor.shape, self.shape[1]
-        weights, radius = _as_float_form(factor).constant_matrices()
+        weights, radius = as_float_form(factor).constant_matrices()
         if n > 1:
             identity = scipy.sparse.eye_array(n, format="csr")
             weights = scipy.sparse.csr_array(scipy.sparse.kron(weights, identity, format="csr"))
             radius = (
                 None if radius is None else scipy.sparse.csr_array(scipy.sparse.kron(radius, identity, format="csr"))
             )
-        return self._mapped(weights, radius, (m, n))
+        return self.image(weights, radius, (m, n))
 
     def constant_matrices(self) -> tuple[Any, Any]:
         """Return a constant form of two dimensions as a sparse matrix, and the radii."""
@@ -376,8 +376,8 @@ class FloatForm(AffineForm):
             radius = (radius + inherited) * INFLATION
         return FloatForm(self.shape, _without_zeros(result), radius, offsets)
 
-    def _mapped(self, weights: Any, weight_radius: Any, shape: tuple[int, ...]) -> FloatForm:
-        """Return the product of a sparse matrix with the entries."""
+    def image(self, weights: Any, weight_radius: Any, shape: tuple[int, ...]) -> FloatForm:
+        """Return the product of a sparse matrix, with the radii of its entries or None, with the entries."""
         offsets = None
         if self._offsets is not None:
             offsets = product(weights, weight_radius, self.enclosure)
@@ -423,7 +423,7 @@ class FloatForm(AffineForm):
         return result
 
 
-def _as_float_form(form: AffineForm) -> FloatForm:
+def as_float_form(form: AffineForm) -> FloatForm:
     """Return a form as one of floats."""
     if isinstance(form, FloatForm):
         return form

@@ -2,14 +2,18 @@
 
 Let S be diagonal, and B = D A S for a diagonal D. If B Bᵀ >= sigma I with sigma > 0, then A x = b has a solution with
 |x_j - y_j| <= S_j |D (b - A y)| / sqrt(sigma) for all j, whatever y is: it is y + S Bᵀ (B Bᵀ)^-1 D (b - A y). D and S
-are powers of 2, so that B is exact. sigma is proved by a factorization of B Bᵀ - t I, whose residual is bounded.
+are powers of 2, so that B is exact. sigma is proved by a factorization of B Bᵀ - t I, whose residual is bounded. If
+the entries of A are known within radii R, sqrt(sigma) is smaller by at most the norm of D R S, and the same holds for
+every A within them, with bounds of |D (b - A y)| that count R.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
@@ -27,11 +31,23 @@ MIN_SIZE = 1e-40
 MIN_COEFFICIENT = 1e-60
 """Smallest size of a coefficient: with smaller ones nothing is proved."""
 
+MIN_DENSITY = 0.2
+"""Fraction of the entries of B Bᵀ that are not 0 from which it is factored as a dense matrix."""
+
+MIN_DENSE_SIZE = 10_000
+"""Number of entries of B Bᵀ that are not 0 from which it may be dense: small ones are factored as sparse ones."""
+
+MAX_DENSE_ROWS = 5_000
+"""Maximum number of rows of a dense matrix that is factored."""
+
 N_POWER_STEPS = 12
 """Number of steps of the inverse iteration that proposes t."""
 
 T_FRACTION = 0.5
 """t as a fraction of the smallest eigenvalue that the iteration finds."""
+
+ROUGH_EIGENVALUE = 1e-6
+"""The t that is tried first where a rough sigma suffices."""
 
 UNIT = 2.0**-53
 """The unit roundoff."""
@@ -43,9 +59,13 @@ class SparseSystem:
     Parameters
     ----------
     A
-        The matrix, whose floats are exact.
+        The matrix, whose floats are exact but for the radii.
     sizes
         By about how much each unknown may change, not negative; 0 if it may not, shape (n,).
+    radius
+        The radii of the entries of A as a sparse matrix; None if all are 0.
+    is_rough
+        Whether sigma may be much smaller than the smallest eigenvalue, to save a factorization.
 
     Attributes
     ----------
@@ -55,7 +75,7 @@ class SparseSystem:
 
     sigma: float
 
-    def __init__(self, A: Any, sizes: Float[Array, " n"]) -> None:
+    def __init__(self, A: Any, sizes: Float[Array, " n"], radius: Any = None, is_rough: bool = False) -> None:
         self.sigma = 0.0
         self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
         if A.nnz and not float(np.abs(A.data[A.data != 0]).min(initial=np.inf)) >= MIN_COEFFICIENT:
@@ -76,9 +96,25 @@ class SparseSystem:
         pointers = np.concatenate([[0], np.cumsum(np.bincount(self._rows, minlength=m))])
         B: Any = scipy.sparse.csr_array((self._entries, self._columns, pointers), shape=(m, n))
         M = scipy.sparse.csc_array(B @ B.T)
-        self._factor = _factor(M)
-        if self._factor is not None:
-            self.sigma = _proved_eigenvalue(B, M, self._factor)
+        proof = _proved_eigenvalue(B, M, ROUGH_EIGENVALUE) if is_rough else None
+        if proof is not None and proof[0] > 0:
+            self.sigma, self._factor = proof
+        else:
+            self._factor = factorization(M)
+            proof = None if self._factor is None else _proved_eigenvalue(B, M, _proposed_shift(M, self._factor))
+            self.sigma = 0.0 if proof is None else proof[0]
+        if radius is not None and self.sigma > 0:
+            root = float(np.sqrt(self.sigma)) * (1 - 4 * UNIT) - self._scaled_norm(radius)
+            self.sigma = root * root * (1 - 4 * UNIT) if root > 0 else 0.0
+
+    def _scaled_norm(self, radius: Any) -> float:
+        """Return a bound of the norm of D R S, by the sums of its rows and of its columns."""
+        R = scipy.sparse.coo_array(radius)
+        rows, columns = R.coords
+        entries = R.data * self.row_scales[rows] * self.scales[columns] + 1e-300
+        sums = np.bincount(rows, entries), np.bincount(columns, entries)
+        largest = [float(side.max(initial=0.0)) for side in sums]
+        return float(np.sqrt(largest[0] * largest[1])) * (1 + (R.nnz + 8) * UNIT) + 1e-150
 
     def correction(self, residual: Float[Array, " m"]) -> Float[Array, " n"]:
         """Return nearly a d with A d = residual."""
@@ -100,8 +136,22 @@ def _powers_of_two(values: Float[Array, " k"]) -> Float[Array, " k"]:
     return np.where(values > 0, np.ldexp(1.0, exponents), 0.0)
 
 
-def _factor(M: Any) -> Any:
+@dataclass(frozen=True)
+class DenseFactor:
+    """The factorization L Lᵀ of a dense matrix."""
+
+    L: Float[Array, "m m"]
+
+    def solve(self, right_side: Float[Array, " m"]) -> Float[Array, " m"]:
+        """Return a solution of L Lᵀ x = b."""
+        return scipy.linalg.cho_solve((self.L, True), right_side, check_finite=False)
+
+
+def factorization(M: Any) -> Any:
     """Return a factorization of a symmetric matrix that keeps the pivots on its diagonal; None without one."""
+    m = M.shape[0]
+    if M.nnz > max(MIN_DENSITY * m * m, MIN_DENSE_SIZE):
+        return _dense_factor(M.toarray())
     try:
         factor = LINALG.splu(
             M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
@@ -112,10 +162,19 @@ def _factor(M: Any) -> Any:
     return factor if is_usable and (factor.U.diagonal() > 0).all() else None
 
 
-def _proved_eigenvalue(B: Any, M: Any, factor: Any) -> float:
-    """Return a number that is at most the smallest eigenvalue of B Bᵀ; M is near it."""
-    m = M.shape[0]
-    vector = np.random.default_rng(0).normal(size=m)
+def _dense_factor(M: Float[Array, "m m"]) -> DenseFactor | None:
+    """Return the factorization of a dense symmetric matrix; None without one."""
+    if len(M) > MAX_DENSE_ROWS or not np.isfinite(M).all():
+        return None
+    try:
+        return DenseFactor(np.linalg.cholesky(M))
+    except np.linalg.LinAlgError:  # not positive definite in floating point
+        return None
+
+
+def _proposed_shift(M: Any, factor: Any) -> float:
+    """Return a fraction of nearly the smallest eigenvalue of a matrix with a factorization."""
+    vector = np.random.default_rng(0).normal(size=M.shape[0])
     estimate = 0.0
     for _ in range(N_POWER_STEPS):
         size = float(np.linalg.norm(vector))
@@ -123,25 +182,60 @@ def _proved_eigenvalue(B: Any, M: Any, factor: Any) -> float:
             return 0.0
         vector = factor.solve(vector / size)
         estimate = 1 / max(float(np.linalg.norm(vector)), 1e-300)
-    t = T_FRACTION * estimate
+    return T_FRACTION * estimate
+
+
+def _proved_eigenvalue(B: Any, M: Any, t: float) -> tuple[float, Any] | None:
+    """Return a number that is at most the smallest eigenvalue of B Bᵀ, and a factorization; None if t is too large.
+
+    M is near B Bᵀ, and M - t I is factored.
+    """
+    m = M.shape[0]
     rows, columns = M.indices, np.repeat(np.arange(m), np.diff(M.indptr))
     shifted = np.where(rows == columns, M.data - t, M.data)  # all entries of the diagonal are stored
-    shifted_factor = _factor(scipy.sparse.csc_array((shifted, rows, M.indptr), shape=(m, m)))
-    if shifted_factor is None:
-        return 0.0
-    L, d = scipy.sparse.csc_array(shifted_factor.L), shifted_factor.U.diagonal()
-    L_rows, L_columns, L_sizes = L.indices, np.repeat(np.arange(m), np.diff(L.indptr)), np.abs(L.data)
-    weighted: Any = scipy.sparse.csc_array((L.data * d[L_columns], L.indices, L.indptr), shape=(m, m))
-    places = shifted_factor.perm_c  # M - t I with rows and columns moved to these places is near L diag(d) Lᵀ
-    target = scipy.sparse.coo_array((shifted, (places[rows], places[columns])), shape=(m, m)).tocsr()
-    rest = scipy.sparse.coo_array(target - scipy.sparse.csr_array(weighted @ L.T))
-    sizes = np.bincount(L_rows, L_sizes * (d * np.bincount(L_columns, L_sizes, m))[L_columns], m)
+    difference: Any = scipy.sparse.csc_array((shifted, rows, M.indptr), shape=(m, m))
+    factor = factorization(difference)
+    if factor is None:
+        return None
+    is_dense = isinstance(factor, DenseFactor)
+    norm, sizes, n_terms = (_dense_residual if is_dense else _sparse_residual)(difference, factor)
     B_rows, B_sizes = np.repeat(np.arange(m), np.diff(B.indptr)), np.abs(B.data)
     gram_sizes = np.bincount(B_rows, B_sizes * np.bincount(B.indices, B_sizes)[B.indices], m)
-    n_terms = max(int(np.bincount(L_rows).max()), int(np.diff(B.indptr).max()), m.bit_length()) + 8
+    n_terms = max(n_terms, int(np.diff(B.indptr).max()), m.bit_length()) + 8
     # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
     rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * float(gram_sizes.max()) + 2 * t)
-    residual = float(np.bincount(rest.coords[0], np.abs(rest.data), m).max()) * (1 + 4 * m * UNIT)
+    residual = norm * (1 + 4 * m * UNIT)
     result = t - (residual + rounding) * (1 + 1e-6)
     # Underflow in the products is far below the last number.
-    return result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0
+    return (result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0), factor
+
+
+def _sparse_residual(M: Any, factor: Any) -> tuple[float, Float[Array, " m"], int]:
+    """Return facts about a factorization L diag(d) Lᵀ of M.
+
+    Returns
+    -------
+    norm
+        The largest sum of the absolute values of a row of the residual.
+    sizes
+        The sums of the rows of |L| diag(d) |L|ᵀ.
+    n_terms
+        The largest number of terms of a product of rows.
+    """
+    m = M.shape[0]
+    rows, columns = M.indices, np.repeat(np.arange(m), np.diff(M.indptr))
+    L, d = scipy.sparse.csc_array(factor.L), factor.U.diagonal()
+    L_rows, L_columns, L_sizes = L.indices, np.repeat(np.arange(m), np.diff(L.indptr)), np.abs(L.data)
+    weighted: Any = scipy.sparse.csc_array((L.data * d[L_columns], L.indices, L.indptr), shape=(m, m))
+    places = factor.perm_c  # M with rows and columns moved to these places is near L diag(d) Lᵀ
+    target = scipy.sparse.coo_array((M.data, (places[rows], places[columns])), shape=(m, m)).tocsr()
+    rest = scipy.sparse.coo_array(target - scipy.sparse.csr_array(weighted @ L.T))
+    sizes = np.bincount(L_rows, L_sizes * (d * np.bincount(L_columns, L_sizes, m))[L_columns], m)
+    return float(np.bincount(rest.coords[0], np.abs(rest.data), m).max()), sizes, int(np.bincount(L_rows).max())
+
+
+def _dense_residual(M: Any, factor: DenseFactor) -> tuple[float, Float[Array, " m"], int]:
+    """Return what `_sparse_residual` does for a dense matrix."""
+    sizes = np.abs(factor.L)
+    residual = np.abs(M.toarray() - factor.L @ factor.L.T)
+    return float(residual.sum(axis=1).max()), sizes @ sizes.sum(axis=0), len(residual)

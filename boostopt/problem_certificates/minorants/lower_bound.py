@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +40,11 @@ from boostopt.problem_certificates.minorants.lagrangian_minorant import (
     affine_minorant,
     float_minorant,
 )
+from boostopt.problem_certificates.minorants.sparse_slopes import FreeNumber, sparse_slope_changes
 from boostopt.problem_certificates.problem_reading import ReadProblem
+
+MIN_SPARSE_SLOPES = 100
+"""Number of slopes from which they are made exactly 0 by a sparse system in floats, if this is proved."""
 
 MAX_ELIMINATED = 400
 """Maximum number of slopes that are made exactly 0 by a linear system in balls."""
@@ -50,6 +54,9 @@ MAX_FRACTIONS = 60
 
 MARGINS = (1e-12, 1e-7)
 """Relative distances by which slopes of atoms move into their sets, such that they can change in all directions."""
+
+SLOPE_FACTOR = 10.0
+"""Multiple of the largest of many slopes to which multipliers of inequalities are raised, up to the last distance."""
 
 MAX_SMALL_SLOPE = 1e-5
 """Maximum slope, relative to the multipliers, for which more than the first of these distances is tried."""
@@ -65,28 +72,6 @@ MIN_PIVOT = 1e-13
 
 MAX_RATIONALS = 20_000
 """Maximum number of coefficients whose rank is computed over the rationals."""
-
-
-@dataclass(frozen=True)
-class FreeNumber:
-    """A number whose change makes slopes 0: a multiplier of a constraint, or y_i of a family, times its multiplier.
-
-    Attributes
-    ----------
-    kind
-        "inequality", "equality" or "family".
-    size
-        By about how much the number may change.
-    position
-        The position of the row of the constraint, or i.
-    group
-        The positions of the atom and of the group of the family.
-    """
-
-    kind: str
-    size: float
-    position: int
-    group: tuple[int, int] = (0, 0)
 
 
 def lower_bound(problem: ReadProblem, choice: Choice, bounds: Propagation, right_side_change: float = 0.0) -> float:
@@ -192,23 +177,37 @@ def _without_small_multipliers(choice: Choice) -> Choice:
     return replace(choice, inequality=np.where(is_small, 0.0, choice.inequality)) if is_small.any() else choice
 
 
+def _with_larger_multipliers(problem: ReadProblem, choice: Choice, margin: float, slope_size: float) -> Choice:
+    """Return a choice whose multipliers of affine inequalities are at least a fraction of the largest.
+
+    So these can change by about the size of the slopes, also where the solver left none.
+    """
+    size = max(choice.objective_weight, float(choice.inequality.max(initial=0.0)))
+    limit = max(margin * size, min(SLOPE_FACTOR * slope_size, MARGINS[-1] * size))
+    is_value = np.arange(problem.n_values) >= problem.n
+    is_raised = ~problem.inequalities.rows.depends_on(is_value) | (choice.inequality > 0)
+    return replace(choice, inequality=np.where(is_raised, np.maximum(choice.inequality, limit), choice.inequality))
+
+
 def _exact_minorant(
     problem: ReadProblem, choice: Choice, bounds: Propagation, minorant: AffineMinorant, entries: Sequence[int]
 ) -> tuple[AffineMinorant, set[int]] | None:
     """Return a minorant near that of a choice whose open slopes are 0, and the entries with these; None without one."""
-    if len(entries) > MAX_ELIMINATED:
-        return None
     slope_size = float(np.abs(midpoints(minorant.slopes[j] for j in entries)).max())
     multipliers = [abs(choice.objective_weight), *choice.inequality.tolist(), *np.abs(choice.equality).tolist()]
     is_small = slope_size <= MAX_SMALL_SLOPE * max(multipliers)
+    is_sparse = len(entries) >= MIN_SPARSE_SLOPES
     margins: list[float | None] = [*(MARGINS if is_small else MARGINS[:1])]
     for margin in [*margins, None] if len(entries) <= MAX_FRACTIONS else margins:
         try:
-            system = SlopeSystem(problem, choice, bounds, minorant, margin)
+            raised = _with_larger_multipliers(problem, choice, margin or 0.0, slope_size) if is_sparse else choice
+            system = SlopeSystem(problem, raised, bounds, minorant, margin)
             selected = set(entries)
+            if is_sparse:  # they change, too, and a system costs more than a few rows of it
+                selected |= _zero_entries(system.base, bounds)
             for _ in range(MAX_ROUNDS):
                 selected |= set(_open_entries(system.base, bounds))
-                solution = system.solution(sorted(selected)) if len(selected) <= MAX_ELIMINATED else None
+                solution = system.solution(sorted(selected))
                 if solution is None:
                     break
                 result, zeros = solution
@@ -281,6 +280,10 @@ class SlopeSystem:
         WrongSign
             A constraint or an atom may have a multiplier of the wrong sign after the changes.
         """
+        if len(entries) >= MIN_SPARSE_SLOPES:
+            result = self._sparse_solution(entries)
+            if result is not None or len(entries) > MAX_ELIMINATED:
+                return result
         numbers, coefficients = _free_numbers(self._problem, self._choice, self._families, self.base, entries)
         if not numbers:
             return None
@@ -306,6 +309,16 @@ class SlopeSystem:
             )
             zeros = dependent if has_all else zeros
         return result, zeros | set(independent)
+
+    def _sparse_solution(self, entries: Sequence[int]) -> tuple[AffineMinorant, set[int]] | None:
+        """Return the same by a sparse system; None if this proves no changes."""
+        proposal = sparse_slope_changes(self._problem, self._choice, self._families, self.base, entries)
+        if proposal is None:
+            return None
+        correction = self._correction(proposal.numbers, proposal.changes)
+        result = affine_minorant(self._problem, self._choice, self._bounds, correction)
+        is_proved = result.offset.is_finite() and all(result.slopes[j].contains(0) for j in entries)
+        return (result, proposal.zeros) if is_proved else None
 
     def _row(self, number: FreeNumber) -> Row:
         """Return the changes of the slopes of x by a unit change of a number."""

@@ -56,6 +56,9 @@ MAX_LOWER_FRACTION = 0.1
 SMALL_GAP = 1e-8
 """Scaled gap that only steps that narrow it are to improve. Above it, a program chooses the multipliers."""
 
+MAX_COSTLY_GAP = 1e-4
+"""The same, where each step needs a large system."""
+
 KINK_DISTANCE = 1e-4
 """Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
 
@@ -184,7 +187,9 @@ def _use_minorants(
             if gap <= goal:
                 return failure
             failure = _use_choice(read, interval, box, choice, change) or failure
-            if gap <= SMALL_GAP and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
+            # Without a box, each choice of a large problem needs a system whose solution makes slopes 0.
+            is_costly = read.is_large and not box.is_bounded
+            if gap <= (MAX_COSTLY_GAP if is_costly else SMALL_GAP) and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
                 break
         if interval.is_lower_end_near(read):
             return failure

@@ -13,7 +13,13 @@ from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.implied_equations import with_implied_equations
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reading import ReadProblem
-from boostopt.problem_certificates.unbounded_rays import ZERO_TOL, proposed_direction
+from boostopt.problem_certificates.unbounded_rays import (
+    SLACK_TOL,
+    ZERO_TOL,
+    in_simple_numbers,
+    proposed_changing_directions,
+    proposed_direction,
+)
 from boostopt.verification.exact_proofs.exact_multipliers import solve_near
 from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector
 from boostopt.verification.problem_statement import rational_of
@@ -57,18 +63,36 @@ def _implied_rows(read: ReadProblem) -> list[Row]:
     return result
 
 
-def proposed_ray(read: ReadProblem, problem: Problem) -> ScaledVector | None:
-    """Return a direction in which the objective falls and all that must stay the same stays exactly the same."""
+def proposed_rays(answer: ProblemAnswer, problem: Problem) -> Iterator[ScaledVector]:
+    """Yield directions along which the objective may fall: first those along which no argument of an atom changes."""
+    read = answer.problem
     d = proposed_direction(read)
-    if d is None:
-        return None
+    if d is not None:
+        yield from _exact_rays(problem, d, has_all_rows=True)
+    if answer.feasible is not None:
+        yield scaled_vector([Fraction(value) for value in midpoints(answer.feasible.x).tolist()])
+    for d in proposed_changing_directions(read):
+        simple = in_simple_numbers(d)
+        yield scaled_vector([Fraction(value) for value in simple.tolist()])
+        yield from _exact_rays(problem, simple, has_all_rows=False)
+
+
+def _exact_rays(problem: Problem, d: Float[Array, " n"], has_all_rows: bool) -> Iterator[ScaledVector]:
+    """Yield a direction near d with rows that should not change exactly constant.
+
+    These are equalities, inequalities that nearly stay the same, and arguments and matrices: all, or those likewise.
+    """
     n = problem.n
-    constant = [problem.equalities, *(entries for _, entries in problem.matrices)]
-    constant += [node.arguments for node in problem.nodes]
-    rows = [{k: value for k, value in row.items() if k < n} for block in constant for row in block.rows]
-    for row in problem.inequalities.rows:
+    always = [problem.equalities]
+    nearly = [problem.inequalities]
+    further = [*(entries for _, entries in problem.matrices), *(node.arguments for node in problem.nodes)]
+    (always if has_all_rows else nearly).extend(further)
+    tol = ZERO_TOL if has_all_rows else SLACK_TOL
+    rows = [{k: value for k, value in row.items() if k < n} for block in always for row in block.rows]
+    for row in (row for block in nearly for row in block.rows):
         change = {k: value for k, value in row.items() if k < n}
-        if abs(sum(float(value) * float(d[k]) for k, value in change.items())) <= ZERO_TOL:
+        is_affine = len(change) == len(row)
+        if (is_affine or has_all_rows) and abs(sum(float(value) * float(d[k]) for k, value in change.items())) <= tol:
             rows.append(change)
     start = [Fraction(value) if abs(value) > ZERO_TOL else Fraction(0) for value in d.tolist()]
     has_bound = [low is not None or high is not None for low, high in zip(problem.lower, problem.upper, strict=True)]
@@ -77,7 +101,8 @@ def proposed_ray(read: ReadProblem, problem: Problem) -> ScaledVector | None:
         for bounded, value in zip(has_bound, start, strict=True)
     ]
     result = _moved_onto([(row, Fraction(0)) for row in rows], start, weights)
-    return None if result is None else scaled_vector(result)
+    if result is not None:
+        yield scaled_vector(result)
 
 
 def scaled_vector(values: Sequence[Fraction]) -> ScaledVector:

@@ -1,9 +1,11 @@
 """The atoms that a file may name: their values, and the bounds of their Lagrangian terms.
 
-Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Two facts of it count:
+Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Three facts of it count:
 
 - `value`: f(u), as a number that contains it, and None unless u is proved to lie in the domain;
-- `infimum`: for mu > 0 and slopes s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved.
+- `infimum`: for mu > 0 and slopes s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved;
+- `asymptotic_slope`: for changes a, an s with f(u + t a) <= f(u) + t s, or >= if f is concave, for all u of the domain
+  and all t >= 0; None if none is proved. A homogeneous f is subadditive, or superadditive: f(a) is one.
 
 The second is minus the conjugate of mu sign f at s. So the Lagrangian, in which f(u) has the multiplier sign mu, is not
 below <s, u> plus this bound, whatever u is. The numbers of a file are the slopes s, except for `QuadraticForm`.
@@ -70,6 +72,21 @@ class Atom(ABC):
         """1 for a convex function, -1 for a concave one."""
         return 1
 
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
+        return False
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        """Whether f does not decrease in any number, and numbers above those of the domain belong to it."""
+        return False
+
+    @property
+    def has_sublinear_growth(self) -> bool:
+        """Whether f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
+        return False
+
     def has_size(self, k: int) -> bool:
         """Return whether the function takes k numbers."""
         return k == 1
@@ -86,6 +103,10 @@ class Atom(ABC):
         """Return the slopes that the numbers of a file mean: themselves, for most atoms."""
         return s
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        """Return an asymptotic slope along changes of the numbers; None if none is proved."""
+        return self.value(a) if self.is_homogeneous else None
+
 
 class AtomOfSeveral(Atom):
     """A function of any number of arguments."""
@@ -97,6 +118,10 @@ class AtomOfSeveral(Atom):
 class SumOfAbsoluteValues(AtomOfSeveral):
     """|u_1| + ... + |u_k|."""
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         return total(abs(entry) for entry in u)
 
@@ -107,6 +132,10 @@ class SumOfAbsoluteValues(AtomOfSeveral):
 class LargestAbsoluteValue(AtomOfSeveral):
     """max |u_i|."""
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         return largest([abs(entry) for entry in u])
 
@@ -116,6 +145,14 @@ class LargestAbsoluteValue(AtomOfSeveral):
 
 class LargestEntry(AtomOfSeveral):
     """max u_i."""
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         return largest(u)
@@ -130,6 +167,14 @@ class SmallestEntry(AtomOfSeveral):
     @property
     def sign(self) -> int:
         return -1
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         return -largest([-entry for entry in u])
@@ -146,6 +191,14 @@ class SumOfLargest(AtomOfSeveral):
 
     def has_size(self, k: int) -> bool:
         return 0 < self.count <= k
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         # count t + sum max(u - t, 0) is an upper bound for every t. A choice of entries is a lower bound.
@@ -165,6 +218,10 @@ class SumOfLargest(AtomOfSeveral):
 class EuclideanNorm(AtomOfSeveral):
     """The square root of the sum of the squares."""
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         return root(total(pair_product(entry, entry) for entry in u))
 
@@ -177,6 +234,10 @@ class PNorm(AtomOfSeveral):
     """(sum |u_i|^p)^(1/p) for p > 1."""
 
     p: Fraction
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         return real_power(total(real_power(abs(entry), self.p) for entry in u), 1 / self.p)
@@ -205,11 +266,20 @@ class SquaresOverLast(Atom):
     def has_size(self, k: int) -> bool:
         return k >= 2
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         return quotient(total(pair_product(entry, entry) for entry in u[:-1]), u[-1]) if is_positive(u[-1]) else None
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return ZERO if sum(entry * entry for entry in s[:-1]) <= -4 * mu * s[-1] else None
+
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        # It does not increase with the last number.
+        is_falling = all(is_zero(entry) for entry in a[:-1]) and is_at_most(ZERO, a[-1])
+        return ZERO if is_falling else super().asymptotic_slope(a)
 
 
 class QuadraticForm(Atom):
@@ -254,6 +324,9 @@ class QuadraticForm(Atom):
         """Return P u."""
         return [total(pair_product(p, entry) for p, entry in zip(row, u, strict=True) if p) for row in self.P]
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return ZERO if all(is_zero(entry) for entry in self._product(a)) else None
+
 
 @dataclass(frozen=True)
 class HuberLoss(Atom):
@@ -271,6 +344,9 @@ class HuberLoss(Atom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return quotient(-s[0] * s[0], 4 * mu) if abs(s[0]) <= 2 * self.threshold * mu else None
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return pair_product(2 * self.threshold, abs(a[0]))  # its slopes lie between -2 M and 2 M
+
 
 class Power(Atom):
     """u^p for p other than 0 and 1: of every u if p is 2, 4, 8, ..., else of u >= 0, and of u > 0 if p < 0.
@@ -286,6 +362,14 @@ class Power(Atom):
     @property
     def sign(self) -> int:
         return -1 if 0 < self.p < 1 else 1
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return self.sign < 0
+
+    @property
+    def has_sublinear_growth(self) -> bool:
+        return self.sign < 0
 
     def value(self, u: Vector) -> Number | None:
         if self._is_even and self.p.numerator.bit_count() == 1:
@@ -306,15 +390,25 @@ class Power(Atom):
         u = real_power(quotient(abs(p) * mu, -slope), 1 / (1 - p))
         return pair_product(pair_product(u, -slope), 1 - 1 / p)
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return ZERO if self.p < 1 and is_at_most(ZERO, a[0]) else None
+
 
 class Exponential(Atom):
     """e^u."""
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         return exponential(u[0])
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return None if s[0] < 0 else pair_sum(s[0], entropy_term(s[0], mu))
+
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return ZERO if is_at_most(a[0], ZERO) else None
 
 
 class ProductWithExponential(Atom):
@@ -338,11 +432,22 @@ class Logarithm(Atom):
     def sign(self) -> int:
         return -1
 
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
+
+    @property
+    def has_sublinear_growth(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         return logarithm(u[0]) if is_positive(u[0]) else None
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return pair_sum(mu, -pair_product(mu, logarithm(quotient(mu, -s[0])))) if s[0] < 0 else None
+
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return ZERO if is_at_most(ZERO, a[0]) else None
 
 
 class ShiftedLogarithm(Logarithm):
@@ -373,6 +478,10 @@ class Entropy(Atom):
 class LogisticLoss(Atom):
     """log(1 + e^u)."""
 
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         size = to_ball(u[0])
         return size.exp().log1p() if size <= 0 else size + (-size).exp().log1p()
@@ -380,12 +489,19 @@ class LogisticLoss(Atom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return pair_sum(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return largest([a[0], ZERO])  # its slopes lie between 0 and 1
+
 
 class RelativeEntropy(Atom):
     """u_1 log(u_1 / u_2) for u_1 >= 0 and u_2 > 0."""
 
     def has_size(self, k: int) -> bool:
         return k == 2
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         x, y = u
@@ -413,12 +529,19 @@ class Divergence(RelativeEntropy):
 class LogSumExp(AtomOfSeveral):
     """log(e^(u_1) + ... + e^(u_k))."""
 
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         shift = midpoint(largest(u))
         return pair_sum(shift, logarithm(total(exponential(pair_sum(entry, -shift)) for entry in u)))
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return total(entropy_term(entry, mu) for entry in s) if min(s) >= 0 and sum(s) == mu else None
+
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return largest(a)  # its slopes are probabilities
 
 
 @dataclass(frozen=True)
@@ -433,6 +556,14 @@ class GeometricMean(Atom):
 
     def has_size(self, k: int) -> bool:
         return k == len(self.weights)
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         result: Number = Fraction(1)
@@ -470,6 +601,10 @@ class MatrixAtom(Atom):
 @dataclass(frozen=True)
 class LargestEigenvalue(MatrixAtom):
     """The largest eigenvalue."""
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         X = symmetric_part(u, self.n)
@@ -520,6 +655,9 @@ class LogDeterminant(MatrixAtom):
             return None
         return pair_product(mu, total([Fraction(self.n), value, -pair_product(Fraction(self.n), logarithm(mu))]))
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        return ZERO if is_semidefinite(symmetric_part(a, self.n)) else None  # it does not decrease
+
 
 @dataclass(frozen=True)
 class SumOfLargestEigenvalues(MatrixAtom):
@@ -529,6 +667,10 @@ class SumOfLargestEigenvalues(MatrixAtom):
 
     def has_size(self, k: int) -> bool:
         return super().has_size(k) and 0 < self.count <= self.n
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         eigenvalues = eigenvalues_of(symmetric_part(u, self.n))
@@ -580,6 +722,10 @@ class SingularValueAtom(Atom):
 class SpectralNorm(SingularValueAtom):
     """The largest singular value."""
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         X = [list(u[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
         gram = [total(pair_product(row[i], row[j]) for row in X) for i in range(self.n) for j in range(self.n)]
@@ -594,6 +740,10 @@ class SpectralNorm(SingularValueAtom):
 @dataclass(frozen=True)
 class NuclearNorm(SingularValueAtom):
     """The sum of the singular values."""
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         floats = np.array([nearest_float(entry) for entry in u]).reshape(self.m, self.n)
@@ -642,6 +792,10 @@ class MatrixFraction(Atom):
     def has_size(self, k: int) -> bool:
         return k == self.n * (self.k + self.n)
 
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
     def value(self, u: Vector) -> Number | None:
         n, k = self.n, self.k
         P = symmetric_part(u[n * k :], n)
@@ -662,6 +816,12 @@ class MatrixFraction(Atom):
         rest = [[-4 * mu * S[i][j] - products[i][j] for j in range(n)] for i in range(n)]
         return ZERO if is_semidefinite(rest) else None
 
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        # It does not increase with the definite matrix.
+        X, P = a[: self.n * self.k], symmetric_part(a[self.n * self.k :], self.n)
+        is_falling = all(is_zero(entry) for entry in X) and is_semidefinite(P)
+        return ZERO if is_falling else super().asymptotic_slope(a)
+
 
 @dataclass(frozen=True)
 class PowerMean(AtomOfSeveral):
@@ -672,6 +832,14 @@ class PowerMean(AtomOfSeveral):
     @property
     def sign(self) -> int:
         return -1
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
+
+    @property
+    def is_nondecreasing(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         if not all(is_positive(entry) if self.p < 0 else is_at_most(ZERO, entry) for entry in u):
@@ -699,6 +867,10 @@ class Perspective(Atom):
 
     def has_size(self, k: int) -> bool:
         return k >= 2 and self.function.has_size(k - 1)
+
+    @property
+    def is_homogeneous(self) -> bool:
+        return True
 
     def value(self, u: Vector) -> Number | None:
         *entries, s = u

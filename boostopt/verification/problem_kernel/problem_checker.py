@@ -9,7 +9,8 @@ it needs is finite. The problem is minimized here: the objective of a problem th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from boostopt.verification.problem_kernel.atoms import matrix_of
@@ -32,9 +33,11 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     is_finite,
     is_positive,
     is_semidefinite,
+    is_zero,
     pair_product,
     pair_sum,
     shortened,
+    total,
 )
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
@@ -189,21 +192,95 @@ def upper_bound(problem: Problem, point: ScaledVector) -> Number:
 def check_ray(problem: Problem, ray: ScaledVector) -> None:
     """Check that a feasible point stays feasible along a ray, and that the objective falls for ever.
 
-    Arguments of atoms, equalities and matrices do not change along it, and no inequality increases.
+    Equalities do not change along it, and matrices change by semidefinite ones. A convex value changes by at most its
+    asymptotic slope, and a concave one by at least this. With these, no inequality increases, and the objective falls,
+    or it does not increase and contains a value that grows beyond all bounds.
     """
-    changes = ray.numerators
-    for k, (change, lower, upper) in enumerate(zip(changes, problem.lower, problem.upper, strict=True)):
+    for k, (change, lower, upper) in enumerate(zip(ray.numerators, problem.lower, problem.upper, strict=True)):
         if (change < 0 and lower is not None) or (change > 0 and upper is not None):
             reject(f"the ray leaves the bounds of entry {k} of x")
-    constant = [problem.equalities, *(entries for _, entries in problem.matrices)]
-    constant += [node.arguments for node in problem.nodes]
-    for rows in constant:
-        if any(change != 0 for change in _linear_values(rows, changes)):
-            reject("an equality, a matrix or an argument of an atom changes along the ray")
-    if any(change > 0 for change in _linear_values(problem.inequalities, changes)):
-        reject("an inequality increases along the ray")
-    if not problem.sign * _linear_values(problem.objective, changes)[0] < 0:
-        reject("the objective does not fall along the ray")
+    values = _changes_of_values(problem, ray)
+    if any(values.has_bounded_term(row) for row in problem.equalities.rows):
+        reject("an atom of an equality changes along the ray")
+    if not all(is_zero(change) for change in values.changes_of_rows(problem.equalities)):
+        reject("an equality changes along the ray")
+    for size, entries in problem.matrices:
+        if any(values.has_bounded_term(row) for row in entries.rows):
+            reject("an atom of a matrix changes along the ray")
+        if not is_semidefinite(matrix_of(values.changes_of_rows(entries), size)):
+            reject("a matrix does not change by a semidefinite one along the ray")
+    for row, change in zip(problem.inequalities.rows, values.changes_of_rows(problem.inequalities), strict=True):
+        if not (values.is_bounded_above(row, 1) and is_at_most(change, ZERO)):
+            reject("an inequality is not proved not to increase along the ray")
+    row, change = problem.objective.rows[0], problem.sign * values.changes_of_rows(problem.objective)[0]
+    falls = is_positive(-change) or (is_at_most(change, ZERO) and values.falls_beyond_bounds(row, problem.sign))
+    if not (values.is_bounded_above(row, problem.sign) and falls):
+        reject("the objective is not proved to fall along the ray")
+
+
+@dataclass
+class ValueChanges:
+    """The changes of all unknowns along a ray, or bounds of them.
+
+    Attributes
+    ----------
+    changes
+        The changes of x, and asymptotic slopes of the values of atoms: bounds of their changes.
+    signs
+        0 for an unknown that changes by exactly this; 1 for a convex value, whose bound is an upper one; -1 for a
+        concave value.
+    diverging
+        Whether each unknown grows beyond all bounds, and is a concave value.
+    """
+
+    changes: list[Number]
+    signs: list[int]
+    diverging: list[bool]
+
+    def changes_of_rows(self, rows: Rows) -> list[Number]:
+        """Return the sums of coefficients times changes."""
+        return [total(pair_product(c, self.changes[k]) for k, c in row.items()) for row in rows.rows]
+
+    def has_bounded_term(self, row: Mapping[int, Fraction]) -> bool:
+        """Return whether a row contains a value of which only a bound of the change is known."""
+        return any(self.signs[k] != 0 for k in row)
+
+    def is_bounded_above(self, row: Mapping[int, Fraction], sign: int) -> bool:
+        """Return whether the sum of coefficients times changes is an upper bound of sign times the change of a row."""
+        return all(sign * coefficient * self.signs[k] >= 0 for k, coefficient in row.items())
+
+    def falls_beyond_bounds(self, row: Mapping[int, Fraction], sign: int) -> bool:
+        """Return whether sign times a row contains minus a value that grows beyond all bounds."""
+        return any(self.diverging[k] and sign * coefficient < 0 for k, coefficient in row.items())
+
+
+def _changes_of_values(problem: Problem, ray: ScaledVector) -> ValueChanges:
+    """Return the changes of all unknowns; Rejected if an atom has no asymptotic slope that is proved.
+
+    Of the arguments of atoms of atoms, bounds on one side are known: they must be the upper ones of a convex function
+    that does not decrease, or the lower ones of a concave one.
+    """
+    result = ValueChanges([Fraction(change) for change in ray.numerators], [0] * problem.n, [False] * problem.n)
+    for node in problem.nodes:
+        rows, atom = node.arguments.rows, node.atom
+        changes, is_bounded = result.changes_of_rows(node.arguments), [result.has_bounded_term(row) for row in rows]
+        for group in node.members:
+            if any(is_bounded[i] for i in group):
+                is_usable = all(result.is_bounded_above(rows[i], atom.sign) for i in group)
+                if not (atom.is_nondecreasing and is_usable):
+                    reject(f"the arguments of {node.name} change along the ray by amounts that are not known")
+            elif all(is_zero(changes[i]) for i in group):
+                result.changes.append(ZERO)
+                result.signs.append(0)
+                result.diverging.append(False)
+                continue
+            slope = atom.asymptotic_slope([changes[i] for i in group])
+            if slope is None or not is_finite(slope):
+                reject(f"the atom {node.name} has no asymptotic slope along the ray that is proved")
+            result.changes.append(slope)
+            result.signs.append(atom.sign)
+            result.diverging.append(atom.has_sublinear_growth and is_positive(changes[group[0]]))
+    return result
 
 
 def _linear_values(rows: Rows, x: Sequence[int]) -> list[Fraction]:
