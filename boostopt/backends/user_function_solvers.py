@@ -50,7 +50,7 @@ class FunctionSolver:
 
     @property
     def has_tolerance(self) -> bool:
-        """Whether the function has a parameter `tol`."""
+        """True if the function has a parameter `tol`."""
         try:
             return TOLERANCE_NAME in inspect.signature(self.function).parameters
         except (TypeError, ValueError):  # a function without a signature, as some of C

@@ -95,7 +95,7 @@ class SolverHandle(ABC, Generic[P]):
     @property
     @abstractmethod
     def has_accuracy(self) -> bool:
-        """Whether the solver can be asked for an accuracy in a single solve; True if it is not available."""
+        """True if the solver takes an accuracy for a single solve, or is not available."""
 
     @property
     @abstractmethod

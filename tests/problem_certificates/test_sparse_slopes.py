@@ -62,7 +62,7 @@ def certify(problem: Any) -> ProblemCertificate:
 
 
 def contains(certificate: ProblemCertificate, optimum: Any) -> bool:
-    """Whether the interval contains the optimum: exactly a fraction, and up to 1e-50 a sum of logarithms."""
+    """Return whether the interval contains the optimum: exactly a fraction, and up to 1e-50 a sum of logarithms."""
     if isinstance(optimum, Fraction):
         low = certificate.lower == -math.inf or Fraction(certificate.lower) <= optimum
         return low and (certificate.upper == math.inf or optimum <= Fraction(certificate.upper))

@@ -41,7 +41,7 @@ def as_read_by_the_kernel(problem: Any) -> Problem:
 
 
 def is_accepted(problem: Problem, ray: list[Fraction]) -> bool:
-    """Whether the kernel accepts a ray."""
+    """Return whether the kernel accepts a ray."""
     scale = int(np.lcm.reduce([value.denominator for value in ray]))
     try:
         with working_precision():

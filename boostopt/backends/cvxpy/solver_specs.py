@@ -136,7 +136,7 @@ class SolverSpec:
 
     @property
     def has_coarse_requests(self) -> bool:
-        """Whether a looser tolerance ends the solver earlier, so that it is first asked for the target gap itself."""
+        """True if a looser tolerance ends the solver earlier, so that it is first asked for the target gap itself."""
         return bool(self.tolerances) and not self.remark.startswith(SIMPLEX_REMARK)
 
     def accuracy_of(self, rung: AttemptSettings, tol: float) -> float:

@@ -109,7 +109,7 @@ class EquationSystem:
 
     @property
     def is_independent(self) -> bool:
-        """Whether the rows with open unknowns are proved to be independent."""
+        """True if the rows with open unknowns are proved to be independent."""
         return self._is_finite and (self._system is None or self._system.sigma > 0)
 
     def enclose(self, point: Float[Array, " n"]) -> Enclosure | None:

@@ -74,17 +74,17 @@ class Atom(ABC):
 
     @property
     def is_homogeneous(self) -> bool:
-        """Whether t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
+        """True if t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
         return False
 
     @property
     def is_nondecreasing(self) -> bool:
-        """Whether f does not decrease in any number, and numbers above those of the domain belong to it."""
+        """True if f does not decrease in any number, and numbers above those of the domain belong to it."""
         return False
 
     @property
     def has_sublinear_growth(self) -> bool:
-        """Whether f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
+        """True if f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
         return False
 
     def has_size(self, k: int) -> bool:

@@ -75,7 +75,7 @@ class DualFace:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all vectors are whole numbers with exact products, and the pivots are as they are described."""
+        """True if all vectors are whole numbers with exact products, and the pivots are as they are described."""
         pairs = zip(chain(*self.null_vectors), chain(*self.pivots), strict=True)
         return all(_is_whole_basis(Q, pivots) for Q, pivots in pairs)
 
