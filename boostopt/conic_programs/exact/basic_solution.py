@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -30,8 +29,6 @@ class ExactProgram:
 
     Attributes
     ----------
-    columns
-        Pairs (row, entry) of the column of each of the n + m variables.
     b
         Right sides, shape (m,).
     c
@@ -44,12 +41,11 @@ class ExactProgram:
         A, m = program.A, len(program.b)
         self._matrix = rational_matrix(A, numbers)
         rationals = FloatRationals(numbers)
-        pairs = list(zip(A.indices.tolist(), rationals.array_numbers(A.data), strict=True))
         zeros: list[fmpq] = [fmpq(0)] * m
-        self.columns: list[list[tuple[int, fmpq]]] = [
-            *(pairs[start:end] for start, end in itertools.pairwise(A.indptr.tolist())),
-            *([(i, fmpq(1))] for i in range(m)),
-        ]
+        self._n: int = A.shape[1]
+        self._pointers: list[int] = A.indptr.tolist()
+        self._places: list[int] = A.indices.tolist()
+        self._entries: list[fmpq] = rationals.array_numbers(A.data)
         self.b: list[fmpq] = rationals.array_numbers(program.b)
         self.c: list[fmpq] = [*rationals.array_numbers(program.c), *zeros]
         self.lower: list[fmpq | None] = [*rationals.bound_numbers(program.lower), *zeros]
@@ -58,11 +54,18 @@ class ExactProgram:
     def residuals(self, x: Sequence[fmpq]) -> list[fmpq]:
         """Return b less the columns times x, over the variables that x has."""
         residuals = list(self.b)
-        for value, column in zip(x, self.columns, strict=False):
+        for j, value in enumerate(x):
             if value != 0:
-                for i, entry in column:
+                for i, entry in self.column(j).items():
                     residuals[i] -= entry * value
         return residuals
+
+    def column(self, j: int) -> dict[int, fmpq]:
+        """Return the entries of the column of a variable by their rows."""
+        if j >= self._n:
+            return {j - self._n: fmpq(1)}
+        part = slice(self._pointers[j], self._pointers[j + 1])
+        return dict(zip(self._places[part], self._entries[part], strict=True))
 
     def products(self, rho: RationalArray) -> RationalArray:
         """Return <rho, column> for each variable."""
@@ -193,7 +196,7 @@ def basis_system(program: ExactProgram, basis: SimplexBasis) -> ExactSystem:
     """
     if len(basis.basic) != len(program.b):
         raise SingularSystemError(f"{len(basis.basic)} basic variables for {len(program.b)} equations")
-    return ExactSystem([dict(program.columns[j]) for j in basis.basic])
+    return ExactSystem([program.column(j) for j in basis.basic])
 
 
 def _nonbasic_value(program: ExactProgram, j: int, is_at_upper: bool) -> fmpq:

@@ -104,7 +104,7 @@ class ExactSystem:
         remainder, z = list(b), [fmpq(0)] * len(b)
 
         def assign(j: int, value: fmpq) -> None:
-            value = _rounded(value, n_digits)
+            value = _round_down(value, n_digits)
             z[j] = value
             if value != 0:
                 for i, entry in self._columns[j].items():
@@ -126,7 +126,7 @@ class ExactSystem:
         remainder, y = list(c), [fmpq(0)] * len(c)
 
         def assign(i: int, value: fmpq) -> None:
-            value = _rounded(value, n_digits)
+            value = _round_down(value, n_digits)
             y[i] = value
             if value != 0:
                 for j, entry in self._rows[i].items():
@@ -201,7 +201,7 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 
-def _rounded(value: fmpq, n_digits: int | None) -> fmpq:
+def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
     """Return a number rounded down to so many binary digits after the point; itself if this is None."""
     if n_digits is None or value == 0:
         return value

@@ -133,7 +133,7 @@ def _primal_pivot(program: ExactProgram, solution: BasicSolution, rule: Rule) ->
     entering = rule(pair for pair in violations if pair[0] != 0)
     direction = fmpq(-1 if solution.reduced_costs[entering] > 0 else 1)
     column = [fmpq(0)] * len(program.b)
-    for i, entry in program.columns[entering]:
+    for i, entry in program.column(entering).items():
         column[i] = entry
     changes = {
         j: -direction * value for j, value in zip(basis.basic, solution.system.solve(column), strict=True) if value != 0
