@@ -59,7 +59,7 @@ def test_compare_takes_files_of_programs(third: Path) -> None:
 
 def test_refusals_name_what_is_wrong_and_the_endings_of_programs(third: Path) -> None:
     refused("got problems and scs. Choose one. Separate names of solvers by commas", "compare", third, "scs")
-    refused("there is none", "certify-problem", third.with_name("absent.mps"))
+    refused("No such file or directory. Correct the path", "certify-problem", third.with_name("absent.mps"))
     refused(".mps", "certify-problem", third.with_name("model.lp"))
 
 
