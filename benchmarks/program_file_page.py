@@ -401,7 +401,7 @@ def _row(file: str, done: Steps) -> str:
             *claims,
             certificate if truth is None else describe_interval(truth),
             digits(truth),
-            _exact_cell(done) if size["is_linear"] else "",
+            "" if size["cones"] else _exact_cell(done),
             solve,
             certificate,
             str(memory),

@@ -86,7 +86,7 @@ def _steps_left(done: Mapping[str, Result], max_certificates: int) -> Iterator[s
     certificates = [result for step, result in done.items() if step.startswith("certify ")]
     if not any(is_sufficient(result) for result in certificates) and len(certificates) < max_certificates:
         yield from (step for source in _sources(done) if (step := f"certify {source}") not in done)
-    if done["load"]["is_linear"]:
+    if not done["load"]["cones"]:
         yield from (step for numbers in ("decimal", "binary") if (step := f"exact {numbers}") not in done)
 
 

@@ -84,7 +84,8 @@ def done(**steps: Result) -> dict[str, Result]:
     solves = {f"solve {solver}": steps.get(solver, claim("optimal", 1.0)) for solver in SOLVERS}
     exacts = {f"exact {numbers}": steps[numbers] for numbers in ("decimal", "binary") if numbers in steps}
     certificates = {"certify CLARABEL": steps["certificate"]} if "certificate" in steps else {}
-    return {"load": {**READ, "is_linear": bool(exacts)}, **solves, **certificates, **exacts}
+    cones = [] if exacts else ["second_order"]
+    return {"load": {**READ, "is_linear": bool(exacts), "cones": cones}, **solves, **certificates, **exacts}
 
 
 def test_the_steps_of_a_file_follow_from_the_earlier_ones() -> None:

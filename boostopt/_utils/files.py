@@ -259,6 +259,8 @@ def read_bytes(path: Path) -> bytes:
         with _open_decompressed(path) as file:
             limit = max(MAX_UNPACKED_BYTES, path.stat().st_size)
             content = file.read(limit + 1)
+    except FileNotFoundError as failure:
+        raise DataError(f"{path} cannot be read: {failure.strerror}. Correct the path.") from failure
     except _UNREADABLE as failure:
         raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}.") from failure
     if len(content) > limit:

@@ -48,13 +48,19 @@ def test_options_that_exact_optima_do_not_take_are_refused(words: str, options: 
 
 
 def test_an_exact_optimum_needs_a_file_of_a_program() -> None:
-    refused("file of a linear program", "certify-problem", "model.py:problem", "--exact")
+    refused("file of a linear or quadratic program", "certify-problem", "model.py:problem", "--exact")
 
 
 def test_compare_takes_files_of_programs(third: Path) -> None:
     outcome = run("compare", third, "--solvers", "clarabel,scs")
     assert outcome.exit_code == 0
     assert "0.33333" in outcome.stdout
+
+
+def test_refusals_name_what_is_wrong_and_the_endings_of_programs(third: Path) -> None:
+    refused("got problems and scs. Choose one. Separate names of solvers by commas", "compare", third, "scs")
+    refused("No such file or directory. Correct the path", "certify-problem", third.with_name("absent.mps"))
+    refused(".mps", "certify-problem", third.with_name("model.lp"))
 
 
 def test_a_file_of_a_program_with_a_wrong_line_is_refused(third: Path) -> None:

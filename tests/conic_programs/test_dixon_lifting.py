@@ -93,3 +93,17 @@ def test_work_that_is_too_large_is_refused_in_advance() -> None:
         ExactSystem(columns_of(matrix)).solve(b)
     z = ExactSystem(columns_of(matrix)).solve(b)
     assert sum(int(value.q).bit_length() for value in z) > 1000
+
+
+@pytest.mark.parametrize("sizes", [[3, 1, 4, 2], [8], [1, 1, 1]])
+def test_approximations_have_as_many_digits_as_are_asked(sizes: list[int]) -> None:
+    rng = np.random.default_rng(len(sizes))
+    matrix = block_matrix(rng, sizes, 9)
+    b = [fmpq(int(value), 3) for value in rng.integers(-5, 6, len(matrix))]
+    system = ExactSystem(columns_of(matrix))
+    for solve in (system.solve, system.solve_transposed):
+        exact = solve(b)
+        distances = [abs(value - near) for value, near in zip(exact, solve(b, 200), strict=True)]
+        assert max(distances) < fmpq(1, 2**180)
+        assert max(distances) > 0
+        assert solve(b) == exact  # an approximation leaves no trace

@@ -84,7 +84,10 @@ def test_decimal_numbers_are_the_decimals_of_a_file() -> None:
     assert exact_optimum(program, numbers="binary").status == "infeasible"
 
 
-@pytest.mark.parametrize("kind", ["feasible", "any"])
+KINDS = ("feasible", "any")
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_random_programs_are_decided_with_proofs(kind: str) -> None:
     statuses = set[str]()
     for seed in range(40):
@@ -107,6 +110,19 @@ def test_wrong_bases_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("boostopt.conic_programs.exact.refinement.solve_by_simplex", answer_by_chance)
     for seed, reference in expected.items():
         optimum = exact_optimum(random_program(seed, 6, 9, "any"))
+        assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
+
+
+@pytest.mark.parametrize("n_digits", [4, 64, 320])
+def test_approximations_before_the_exact_solution_change_no_optimum(
+    monkeypatch: pytest.MonkeyPatch, n_digits: int
+) -> None:
+    """With 4 digits, half of them say nothing: wrong bases seem optimal, and fractions find that they are not."""
+    expected = {(seed, kind): exact_optimum(random_program(seed, 6, 9, kind)) for seed in range(8) for kind in KINDS}
+    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.MANY_DIGITS", -1)
+    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.N_APPROXIMATE_DIGITS", n_digits)
+    for (seed, kind), reference in expected.items():
+        optimum = exact_optimum(random_program(seed, 6, 9, kind))
         assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
 
 

@@ -293,7 +293,7 @@ def test_fractions_are_restored_from_their_digits() -> None:
     digits = [round(number * 2**256) for number in numbers]
     fractions = common_fractions(digits, 256)
     assert fractions is not None
-    assert [Fraction(numerator, fractions[1]) for numerator in fractions[0]] == numbers
+    assert [Fraction(int(numerator), int(fractions[1])) for numerator in fractions[0]] == numbers
     assert common_fractions([round(Fraction(1, 3**100) * 2**256)], 256) is None  # too few digits
 
 

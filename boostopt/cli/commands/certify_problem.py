@@ -78,7 +78,8 @@ class ExactOptions:
     """The options of exact optima."""
 
     exact: Annotated[
-        bool, typer.Option("--exact", help="The optimum of a linear program in a file, as a fraction.")
+        bool,
+        typer.Option("--exact", help="The optimum of a linear or convex quadratic program in a file, as a fraction."),
     ] = False
     decimal: Annotated[
         bool, typer.Option("--decimal", help="With --exact: numbers mean the decimals of the file, not their floats.")
@@ -145,17 +146,17 @@ def certify_problem_command(
 
 
 def _certify_exactly(place: str, decimal: bool, save: str | None, json: bool) -> int:
-    """Print the exact optimum of a linear program in a file, and save its certificate; return the exit status.
+    """Print the exact optimum of a linear or quadratic program in a file, save its certificate, return the exit status.
 
     Raises
     ------
     OptionError
-        The place is no file of a linear program.
+        The place is no file of a program.
     """
     if file_suffix(Path(place)) not in ENDINGS:
         raise OptionError(
-            f"--exact needs a file of a linear program with the ending {', '.join(ENDINGS)}; got {place!r}. Pass such "
-            "a file, or leave out --exact."
+            f"--exact needs a file of a linear or quadratic program, ending in {', '.join(ENDINGS)}; got {place!r}. "
+            "Pass such a file, or leave out --exact."
         )
     optimum = exact_optimum(load_problem(place), "decimal" if decimal else "binary")
     if json:
@@ -187,6 +188,11 @@ def resolve_problem(place: str) -> Any:
     """
     if file_suffix(Path(place)) in ENDINGS:
         return load_problem(place).to_cvxpy()
+    if ":" not in place:
+        raise OptionError(
+            f"expected FILE:NAME, or a file of a program ending in {', '.join(ENDINGS)}; got {place!r}. Pass one of "
+            "them, such as model.py:problem."
+        )
     value = load_object(place, "a CVXPY problem")
     module = load_user_module(place.rpartition(":")[0], "a CVXPY problem")
     return _problem_from(value, place, vars(module))

@@ -267,8 +267,10 @@ def _places_of_problems(names: list[str], sources: DataSources, binding: Binding
     if not any(map(is_problem_place, places)):
         return []
     if not all(map(is_problem_place, places)):
+        formulations = ", ".join(place for place in places if not is_problem_place(place))
         raise OptionError(
-            f"expected formulations, or CVXPY problems as FILE:NAME; got {', '.join(places)}. Choose one."
+            f"expected formulations alone, or problems alone: CVXPY problems as FILE:NAME and files of programs; got "
+            f"problems and {formulations}. Choose one. Separate names of solvers by commas: --backends clarabel,scs."
         )
     if sources != DataSources() or (binding.files, binding.parameters) != (FileOptions(), ParameterOptions()):
         raise OptionError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -30,8 +29,6 @@ class ExactProgram:
 
     Attributes
     ----------
-    columns
-        Pairs (row, entry) of the column of each of the n + m variables.
     b
         Right sides, shape (m,).
     c
@@ -44,12 +41,11 @@ class ExactProgram:
         A, m = program.A, len(program.b)
         self._matrix = rational_matrix(A, numbers)
         rationals = FloatRationals(numbers)
-        pairs = list(zip(A.indices.tolist(), rationals.array_numbers(A.data), strict=True))
         zeros: list[fmpq] = [fmpq(0)] * m
-        self.columns: list[list[tuple[int, fmpq]]] = [
-            *(pairs[start:end] for start, end in itertools.pairwise(A.indptr.tolist())),
-            *([(i, fmpq(1))] for i in range(m)),
-        ]
+        self._n: int = A.shape[1]
+        self._pointers: list[int] = A.indptr.tolist()
+        self._places: list[int] = A.indices.tolist()
+        self._entries: list[fmpq] = rationals.array_numbers(A.data)
         self.b: list[fmpq] = rationals.array_numbers(program.b)
         self.c: list[fmpq] = [*rationals.array_numbers(program.c), *zeros]
         self.lower: list[fmpq | None] = [*rationals.bound_numbers(program.lower), *zeros]
@@ -58,11 +54,18 @@ class ExactProgram:
     def residuals(self, x: Sequence[fmpq]) -> list[fmpq]:
         """Return b less the columns times x, over the variables that x has."""
         residuals = list(self.b)
-        for value, column in zip(x, self.columns, strict=False):
+        for j, value in enumerate(x):
             if value != 0:
-                for i, entry in column:
+                for i, entry in self.column(j).items():
                     residuals[i] -= entry * value
         return residuals
+
+    def column(self, j: int) -> dict[int, fmpq]:
+        """Return the entries of the column of a variable by their rows."""
+        if j >= self._n:
+            return {j - self._n: fmpq(1)}
+        part = slice(self._pointers[j], self._pointers[j + 1])
+        return dict(zip(self._places[part], self._entries[part], strict=True))
 
     def products(self, rho: RationalArray) -> RationalArray:
         """Return <rho, column> for each variable."""
@@ -91,7 +94,21 @@ class ExactProgram:
 
 
 class BasicSolution:
-    """The exact solution of a basis.
+    """The exact solution of a basis, or an approximation of it, of which nothing is believed.
+
+    Parameters
+    ----------
+    program
+        The program.
+    basis
+        The basis.
+    costs
+        Costs of the n + m variables; None for those of the program.
+    n_digits
+        Number of binary digits after the point of an approximation, in which violations below half of them are none.
+        None for the exact solution.
+    system
+        That of the columns of the basis; None to state it.
 
     Attributes
     ----------
@@ -99,6 +116,8 @@ class BasicSolution:
         The basis.
     system
         The system of its columns.
+    is_exact
+        Whether it is no approximation.
     x
         Values of the n + m variables.
     y
@@ -114,24 +133,34 @@ class BasicSolution:
         The basic columns are linearly dependent.
     """
 
-    def __init__(self, program: ExactProgram, basis: SimplexBasis, costs: Sequence[fmpq] | None = None) -> None:
+    def __init__(
+        self,
+        program: ExactProgram,
+        basis: SimplexBasis,
+        costs: Sequence[fmpq] | None = None,
+        n_digits: int | None = None,
+        system: ExactSystem | None = None,
+    ) -> None:
         c = program.c if costs is None else costs
-        if len(basis.basic) != len(program.b):
-            raise SingularSystemError(f"{len(basis.basic)} basic variables for {len(program.b)} equations")
         self.basis: SimplexBasis = basis
-        self.system: ExactSystem = ExactSystem([dict(program.columns[j]) for j in basis.basic])
+        self.system: ExactSystem = basis_system(program, basis) if system is None else system
+        self.is_exact: bool = n_digits is None
         self.x: list[fmpq] = [_nonbasic_value(program, j, j in basis.at_upper) for j in range(len(program.c))]
         for j in basis.basic:
             self.x[j] = fmpq(0)
-        for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x)), strict=True):
+        for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
-        self.y: list[fmpq] = self.system.solve_transposed([c[j] for j in basis.basic])
+        self.y: list[fmpq] = self.system.solve_transposed([c[j] for j in basis.basic], n_digits)
         self._reduced_costs = fmpq_array(c).less(program.products(fmpq_array(self.y)))
         self._program = program
         self.primal_violation: fmpq = max((abs(program.violation(j, self.x[j])) for j in basis.basic), default=fmpq(0))
         numerators = self._reduced_costs.numerators.tolist()
         largest = max((abs(cost) for j, cost in enumerate(numerators) if cost and self._is_wrong(j, cost)), default=0)
         self.dual_violation: fmpq = fmpq(largest, self._reduced_costs.denominator)
+        if n_digits is not None:
+            tolerance = fmpq(1, 2 ** (n_digits // 2))
+            self.primal_violation = self.primal_violation if self.primal_violation > tolerance else fmpq(0)
+            self.dual_violation = self.dual_violation if self.dual_violation > tolerance else fmpq(0)
 
     @cached_property
     def reduced_costs(self) -> list[fmpq]:
@@ -155,6 +184,19 @@ class BasicSolution:
     def is_optimal(self) -> bool:
         """True if the solution satisfies all conditions exactly."""
         return self.primal_violation == 0 and self.dual_violation == 0
+
+
+def basis_system(program: ExactProgram, basis: SimplexBasis) -> ExactSystem:
+    """Return the system of the columns of a basis.
+
+    Raises
+    ------
+    SingularSystemError
+        The basic columns are linearly dependent.
+    """
+    if len(basis.basic) != len(program.b):
+        raise SingularSystemError(f"{len(basis.basic)} basic variables for {len(program.b)} equations")
+    return ExactSystem([program.column(j) for j in basis.basic])
 
 
 def _nonbasic_value(program: ExactProgram, j: int, is_at_upper: bool) -> fmpq:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -92,11 +93,18 @@ class ExactSystem:
         """Number of rows that remain after the elimination."""
         return sum(len(rows) for rows, _ in self._blocks)
 
-    def solve(self, b: Sequence[fmpq]) -> list[fmpq]:
-        """Return z with B z = b."""
+    @cached_property
+    def n_expected_digits(self) -> float:
+        """Number of binary digits that the solution of the nucleus is expected to have."""
+        sizes = ((k, len(rows)) for k, (rows, _) in enumerate(self._blocks))
+        return sum(size * self._solver(k, is_transposed=False).n_expected_digits for k, size in sizes if size > 1)
+
+    def solve(self, b: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
+        """Return z with B z = b; numbers near it where a number of binary digits after the point is given."""
         remainder, z = list(b), [fmpq(0)] * len(b)
 
         def assign(j: int, value: fmpq) -> None:
+            value = _round_down(value, n_digits)
             z[j] = value
             if value != 0:
                 for i, entry in self._columns[j].items():
@@ -105,7 +113,7 @@ class ExactSystem:
         for i, j in self._first:
             assign(j, remainder[i] / self._rows[i][j])
         for k, (rows, columns) in enumerate(self._blocks):
-            values = self._solver(k, is_transposed=False).solve([remainder[i] for i in rows])
+            values = self._solver(k, is_transposed=False).solve([remainder[i] for i in rows], n_digits)
             for j, value in zip(columns, values, strict=True):
                 assign(j, value)
         for i, j in reversed(self._last):
@@ -113,11 +121,12 @@ class ExactSystem:
         count_work(_number_of_digits(z))
         return z
 
-    def solve_transposed(self, c: Sequence[fmpq]) -> list[fmpq]:
-        """Return y with Bᵀ y = c."""
+    def solve_transposed(self, c: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
+        """Return y with Bᵀ y = c, or numbers near it as `solve`."""
         remainder, y = list(c), [fmpq(0)] * len(c)
 
         def assign(i: int, value: fmpq) -> None:
+            value = _round_down(value, n_digits)
             y[i] = value
             if value != 0:
                 for j, entry in self._rows[i].items():
@@ -126,7 +135,7 @@ class ExactSystem:
         for i, j in self._last:
             assign(i, remainder[j] / self._rows[i][j])
         for k, (rows, columns) in reversed([*enumerate(self._blocks)]):
-            values = self._solver(k, is_transposed=True).solve([remainder[j] for j in columns])
+            values = self._solver(k, is_transposed=True).solve([remainder[j] for j in columns], n_digits)
             for i, value in zip(rows, values, strict=True):
                 assign(i, value)
         for i, j in reversed(self._first):
@@ -192,6 +201,13 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 
+def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
+    """Return a number rounded down to so many binary digits after the point; itself if this is None."""
+    if n_digits is None or value == 0:
+        return value
+    return fmpq((int(value.p) << n_digits) // int(value.q), 1 << n_digits)
+
+
 def _number_of_digits(values: Sequence[fmpq]) -> int:
     """Return the number of digits of denominators, and a word for each of the values."""
     return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
@@ -206,21 +222,35 @@ class _BlockSolver:
         self._sparse: tuple[SparseSystem, FloatFactors] | None = None
         self._digits = _determinant_digits(size, triples)
         if size >= MIN_SPARSE_SIZE or (size >= MIN_SHORT_SIZE and self._digits <= MAX_SHORT_DIGITS * size):
-            system = system_of_whole_numbers(size, triples)
-            with contextlib.suppress(ArithmeticError, OverflowError):  # then the dense system is solved
-                self._sparse = system, FloatFactors(system)
+            self._sparse = self._factors
 
-    def solve(self, right_side: list[fmpq]) -> list[fmpq]:
+    @property
+    def n_expected_digits(self) -> float:
+        return WORK_SHARE * self._digits
+
+    @cached_property
+    def _factors(self) -> tuple[SparseSystem, FloatFactors] | None:
+        """The system with its factors in floats; None if there are none, so that the dense system is solved."""
+        system = system_of_whole_numbers(self._size, self._triples)
+        with contextlib.suppress(ArithmeticError, OverflowError):
+            return system, FloatFactors(system)
+        return None
+
+    def solve(self, right_side: list[fmpq], n_digits: int | None) -> list[fmpq]:
         if self._size == 1:
             entry = self._triples[0][2]
             return [value / entry for value in right_side]
+        if n_digits is not None and self._factors is not None:
+            solution = solve_whole_numbers(*self._factors, right_side, n_digits)
+            if solution is not None:
+                return solution
         if self._sparse is not None:
             solution = solve_whole_numbers(*self._sparse, right_side)
             if solution is not None:
                 return solution
             self._sparse = None
         if self._dense is None:
-            check_work(WORK_SHARE * self._size * self._digits * max(1.0, self._size / DENSE_SIZE))
+            check_work(self._size * self.n_expected_digits * max(1.0, self._size / DENSE_SIZE))
             entries = [fmpq(0)] * self._size**2
             for i, k, entry in self._triples:
                 entries[i * self._size + k] = entry

@@ -37,7 +37,8 @@ class PivotResult:
     Attributes
     ----------
     solution
-        The last basic solution, with the costs of the program: optimal unless one of the others is set.
+        The last basic solution: optimal unless one of the others is set, with the costs of the program unless no point
+        is feasible.
     farkas
         Multipliers of the equations that prove infeasibility, or None.
     ray
@@ -63,14 +64,16 @@ def pivot_to_optimum(program: ExactProgram, solution: BasicSolution) -> PivotRes
             cost - reduced_cost if solution.dual_violation_of(j) != 0 else cost
             for j, (cost, reduced_cost) in enumerate(zip(program.c, solution.reduced_costs, strict=True))
         ]
-        dual_feasible = BasicSolution(program, solution.basis, costs)
+        dual_feasible = solution
+        if solution.dual_violation != 0:
+            dual_feasible = BasicSolution(program, solution.basis, costs, system=solution.system)
         while dual_feasible.primal_violation != 0:
             n_pivots = _count_pivot(n_pivots)
             next_basis = _dual_pivot(program, dual_feasible, _rule(n_pivots))
             if not isinstance(next_basis, SimplexBasis):
-                return PivotResult(BasicSolution(program, dual_feasible.basis), farkas=next_basis)
+                return PivotResult(dual_feasible, farkas=next_basis)
             dual_feasible = BasicSolution(program, next_basis, costs)
-        solution = BasicSolution(program, dual_feasible.basis)
+        solution = BasicSolution(program, dual_feasible.basis, system=dual_feasible.system)
     while solution.dual_violation != 0:
         n_pivots = _count_pivot(n_pivots)
         next_basis = _primal_pivot(program, solution, _rule(n_pivots))
@@ -130,7 +133,7 @@ def _primal_pivot(program: ExactProgram, solution: BasicSolution, rule: Rule) ->
     entering = rule(pair for pair in violations if pair[0] != 0)
     direction = fmpq(-1 if solution.reduced_costs[entering] > 0 else 1)
     column = [fmpq(0)] * len(program.b)
-    for i, entry in program.columns[entering]:
+    for i, entry in program.column(entering).items():
         column[i] = entry
     changes = {
         j: -direction * value for j, value in zip(basis.basic, solution.system.solve(column), strict=True) if value != 0

@@ -17,19 +17,26 @@ import numpy as np
 from flint import fmpq
 
 from boostopt._utils.array_types import Array
-from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
+from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram, basis_system
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.simplex_basis import (
     EquationProgram,
     SimplexBasis,
     solve_by_simplex,
 )
+from boostopt.conic_programs.exact.work_limit import check_work
 
 MAX_REFINEMENTS = 12
 """Largest number of refinements of one basis; most bases need none, the hardest of Netlib two."""
 
 MAX_PRIMAL_VIOLATION = fmpq(1, 2**10)
 """Larger violations are none that HiGHS overlooked: it takes the program for infeasible."""
+
+MANY_DIGITS = 1_000_000
+"""Number of expected binary digits of the solution of a system above which an approximation comes first."""
+
+N_APPROXIMATE_DIGITS = 320
+"""Number of binary digits after the point of approximations. Violations below half of them are left to fractions."""
 
 DEFAULT_EXPONENT = 30
 """Power of 2 of the scale where nothing is violated."""
@@ -54,7 +61,7 @@ def refine(
     SingularSystemError
         The basis is singular.
     """
-    solution = incumbent = BasicSolution(exact, basis)
+    solution = incumbent = _first_solution(exact, basis)
     unchanged_count = 0
     for _ in range(max_refinements):
         if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
@@ -67,11 +74,22 @@ def refine(
         if unchanged_count > MAX_UNCHANGED:
             break
         try:
-            solution = BasicSolution(exact, next_basis)
+            solution = _first_solution(exact, next_basis)
         except SingularSystemError:
             break
         incumbent = min(incumbent, solution, key=_violation)
-    return incumbent
+    return incumbent if incumbent.is_exact else BasicSolution(exact, incumbent.basis, system=incumbent.system)
+
+
+def _first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
+    """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits."""
+    system = basis_system(exact, basis)
+    if system.n_expected_digits > MANY_DIGITS:
+        approximation = BasicSolution(exact, basis, n_digits=N_APPROXIMATE_DIGITS, system=system)
+        if not approximation.is_optimal:
+            return approximation
+        check_work(2 * system.n_expected_digits)
+    return BasicSolution(exact, basis, system=system)
 
 
 def _violation(solution: BasicSolution) -> fmpq:

@@ -134,8 +134,13 @@ class FloatFactors:
         return _whole_numbers(solution, exponent + shift - self._column_exponents)
 
 
-def solve_whole_numbers(system: SparseSystem, factors: FloatFactors, right_side: Sequence[fmpq]) -> list[fmpq] | None:
-    """Return z with B z = b exactly; None where the factors are too inaccurate, or the digits too many."""
+def solve_whole_numbers(
+    system: SparseSystem, factors: FloatFactors, right_side: Sequence[fmpq], n_digits: int | None = None
+) -> list[fmpq] | None:
+    """Return z with B z = b exactly; None where the factors are too inaccurate, or the digits too many.
+
+    With a number of binary digits, z is only about so accurate, in proportion to its size, and this is not proved.
+    """
     scaled = [value * scale for value, scale in zip(right_side, system.row_scales, strict=True)]
     denominator = math.lcm(*(int(value.q) for value in scaled)) if scaled else 1
     b = np.empty(system.size, dtype=object)
@@ -143,7 +148,7 @@ def solve_whole_numbers(system: SparseSystem, factors: FloatFactors, right_side:
     if not any(b):
         return [fmpq(0)] * system.size
     for shift in DIGITS_OF_A_STEP:
-        solution = _solution_by_digits(system, factors, b, shift)
+        solution = _solution_by_digits(system, factors, b, shift, n_digits)
         if solution is not None:
             numerators, divisor = solution
             return [fmpq(numerator, divisor * denominator) for numerator in numerators]
@@ -151,9 +156,9 @@ def solve_whole_numbers(system: SparseSystem, factors: FloatFactors, right_side:
 
 
 def _solution_by_digits(
-    system: SparseSystem, factors: FloatFactors, b: Any, shift: int
-) -> tuple[list[int], int] | None:
-    """Return numerators and a common denominator."""
+    system: SparseSystem, factors: FloatFactors, b: Any, shift: int, limit: int | None
+) -> tuple[list[Any], Any] | None:
+    """Return numerators and a common denominator; the digits themselves where there is a limit of their number."""
     residual, digits, parts, n_digits, next_try = b, np.zeros(system.size, dtype=object), [], 0, FIRST_DIGITS
     max_bits = _length(b) + MAX_RESIDUAL_BITS
     while n_digits < MAX_DIGITS:
@@ -167,7 +172,9 @@ def _solution_by_digits(
         is_exact = not residual.any()
         if not is_exact and _length(residual) > max_bits:
             return None
-        if is_exact or n_digits >= next_try:
+        if limit is not None and n_digits >= limit:
+            return list(digits * 2 ** (shift * len(parts)) + _sum_of_parts(parts, shift)), 2**n_digits
+        if is_exact or (limit is None and n_digits >= next_try):
             digits = digits * 2 ** (shift * len(parts)) + _sum_of_parts(parts, shift)
             parts, next_try = [], n_digits + n_digits // 4
             fractions = (list(digits), 2**n_digits) if is_exact else common_fractions(list(digits), n_digits)
@@ -185,7 +192,7 @@ def _sum_of_parts(parts: Sequence[Any], shift: int) -> Any:
     return first * 2 ** (shift * (len(parts) - middle)) + last
 
 
-def _is_solution(system: SparseSystem, numerators: list[int], denominator: int, b: Any) -> bool:
+def _is_solution(system: SparseSystem, numerators: list[Any], denominator: Any, b: Any) -> bool:
     z = np.empty(system.size, dtype=object)
     z[:] = numerators
     return bool((system.products(z) == b * denominator).all())

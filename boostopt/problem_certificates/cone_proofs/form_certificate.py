@@ -82,10 +82,10 @@ MAX_GAP = 1e-6
 MAX_WIDE_GAP = 1e-3
 """Scaled gap above which the program is solved a second time whatever the first answer is."""
 
-MAX_DIGITS = 4_000_000
+MAX_DIGITS = 6_000_000
 """Number of binary digits up to which an exact optimum is computed for a wide interval: about a second."""
 
-LAST_DIGITS = 16_000_000
+LAST_DIGITS = 100_000_000
 """The same where the interval stays wide after all other proofs: some seconds."""
 
 MAX_TRIANGLE_ROWS = (600, 4000)
@@ -209,7 +209,7 @@ class FormCertifier:
         self.interval = FormInterval()
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
-        self._is_upper_good = self._is_lower_good = self._is_second = False
+        self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
@@ -257,9 +257,14 @@ class FormCertifier:
         if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
             self._prove_unbounded(first.x)
         if self.prove_exactly is not None and not interval.status and interval.scaled_gap > MAX_GAP:
-            last = None if first.status in DOUBTFUL else first
-            interval.intersect(self.prove_exactly(LAST_DIGITS, interval.x is not None, last))
+            self._use_long_fractions(self.prove_exactly, None if first.status in DOUBTFUL else first)
         return interval
+
+    def _use_long_fractions(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> None:
+        """Use the exact optimum with the largest number of digits, once."""
+        if not self._has_long_fractions:
+            self._has_long_fractions = True
+            self.interval.intersect(prove_exactly(LAST_DIGITS, self.interval.x is not None, answer))
 
     def _needs_no_second_method(self) -> bool:
         """Return whether the interval is narrow, or Clarabel would need long for an interval with an end."""
@@ -336,7 +341,9 @@ class FormCertifier:
             if not (has_point and has_bound):
                 interval.intersect(self.prove_near(MAX_DIGITS, answer, has_point, has_bound))
         is_wide, is_small = interval.scaled_gap > MAX_GAP, self.form.n + len(self.form.e) <= MAX_SMALL_SIZE
-        if not interval.exact_reason and (is_wide or (interval.scaled_gap > self.goal and is_small)):
+        if self.form.P is None and not math.isfinite(interval.scaled_gap):
+            self._use_long_fractions(prove_exactly, answer)
+        elif not interval.exact_reason and (is_wide or (interval.scaled_gap > self.goal and is_small)):
             limit = MAX_DIGITS if is_wide else MAX_FEW_DIGITS
             interval.intersect(prove_exactly(limit, interval.x is not None, answer))
         return bool(interval.status) or interval.scaled_gap <= self.goal
