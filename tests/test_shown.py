@@ -24,6 +24,7 @@ SHOWN = {
     "docs/howto/own_regularizer.md": 42,
     "docs/howto/own_solver.md": 20,
     "docs/howto/program_files.md": 9,
+    "docs/howto/read_a_certificate.md": 25,
     "docs/howto/verify_a_certificate.md": 12,
     "docs/losses_and_penalties.md": 18,
     "docs/paths.md": 12,
