@@ -52,7 +52,10 @@ def test_a_column_without_numbers_is_named() -> None:
     for column, words in (
         (["Rome", "Oslo", "Rome", "Oslo"], "'Rome' in the column 'home town'"),
         ([1, 2.5, None, "Oslo"], "'Oslo' in the column 'home town'"),
-        (pandas.to_datetime(["2020-01-01"] * 4), r"datetime64\S* in the column 'home town'"),
+        (
+            pandas.to_datetime(["2020-01-01"] * 4),
+            r"datetime64\S* in the column 'home town'. Encode the column as numbers, such as days",
+        ),
         (pandas.Categorical(["a", "b", "a", "b"]), "'a' in the column 'home town'"),
     ):
         with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode "):
