@@ -14,7 +14,7 @@ SHOWN = {
     "docs/boosting.md": 20,
     "docs/classifiers.md": 25,
     "docs/commands.md": 8,
-    "docs/ensembles.md": 20,
+    "docs/ensembles.md": 25,
     "docs/exporting.md": 20,
     "docs/howto/big_data.md": 43,
     "docs/howto/fitted_models.md": 14,
