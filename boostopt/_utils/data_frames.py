@@ -87,9 +87,11 @@ def require_numeric_columns(X: Any) -> None:
     for position, name in enumerate(X.columns):
         column = X.iloc[:, position] if hasattr(X, "iloc") else X[name]
         if (fault := _numeric_fault(column)) is not None:
+            is_time = getattr(column.dtype, "kind", "O") in "mM"
+            advice = "such as days after a first date" if is_time else "such as by scikit-learn's OneHotEncoder"
             raise ProblemError(
                 f"X must have columns of numbers; got {fault} in the column {short_repr(name)}. Encode the column as "
-                "numbers, such as by scikit-learn's OneHotEncoder, or drop it."
+                f"numbers, {advice}, or drop it."
             )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, HypothesisVector, Int
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
+from boostopt.ensembles.boosted_trees import LibraryTree, is_lightgbm, is_xgboost, library_trees
 from boostopt.ensembles.member_hypotheses import (
     BinaryVoter,
     ConstantVoter,
@@ -28,9 +29,9 @@ from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS, class_name
 
 SUPPORTED_ENSEMBLES = (
-    "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
-    "VotingClassifier, a MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list "
-    "of fitted classifiers"
+    "AdaBoostClassifier, GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier, "
+    "ExtraTreesClassifier, BaggingClassifier, VotingClassifier, LGBMClassifier, XGBClassifier, a "
+    "MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list of fitted classifiers"
 )
 """The supported types of ensembles, in words."""
 
@@ -72,8 +73,9 @@ def members_of(
     ----------
     ensemble
         A fitted ensemble of two classes: scikit-learn's AdaBoostClassifier, GradientBoostingClassifier,
-        RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or VotingClassifier; a `MarginBoostClassifier`;
-        a pipeline that ends in one; a `Run`; a list of fitted classifiers of the same two labels, or of hypotheses.
+        HistGradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or
+        VotingClassifier; LightGBM's LGBMClassifier; XGBoost's XGBClassifier; a `MarginBoostClassifier`; a pipeline that
+        ends in one; a `Run`; a list of fitted classifiers of the same two labels, or of hypotheses.
     values
         The method that gives the values h(x) of a classifier: "predict" (-1 or 1, the default), "predict_proba"
         (2p - 1) or "decision_function" (clipped to [-1, 1]). Leave it out for gradient boosting and runs, whose members
@@ -122,19 +124,16 @@ def members_of(
         return last if len(ensemble) == 1 else replace(last, feature_names=names, preprocessing=ensemble[:-1])
     make = _extractor(ensemble)
     positive_class = _positive_class(ensemble, label)
-    return replace(make(ensemble, values, positive_class), feature_names=names)
+    return replace(make(ensemble, values, positive_class), feature_names=names, source=ensemble)
 
 
 def is_supported_ensemble(model: Any) -> bool:
     """Return whether `members_of` supports the type of a model, fitted or not."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import Pipeline
 
     if isinstance(model, Pipeline):
         return is_supported_ensemble(model[-1])
-    is_supported = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(
-        type(model), "run_"
-    )
+    is_supported = isinstance(model, Run | list | tuple) or hasattr(type(model), "run_")
     return is_supported or _find_extractor(model) is not None
 
 
@@ -143,13 +142,6 @@ Maker = Callable[[Any, str | None, PositiveClass], Members]
 
 def _extractor(ensemble: Any) -> Maker:
     """Return the function that extracts the members of an ensemble of this type."""
-    from sklearn import ensemble as kinds
-
-    if isinstance(ensemble, kinds.HistGradientBoostingClassifier):
-        raise ProblemError(
-            "an ensemble must give access to its members and to bounds on their values; "
-            "HistGradientBoostingClassifier gives neither. Fit a GradientBoostingClassifier."
-        )
     if make := _find_extractor(ensemble):
         return make
     if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
@@ -174,7 +166,10 @@ def _find_extractor(ensemble: Any) -> Maker | None:
         (kinds.GradientBoostingClassifier, _members_of_gradient_boosting),
         (averages, _members_of_average),
         (kinds.VotingClassifier, _members_of_voting),
+        (kinds.HistGradientBoostingClassifier, _members_of_library),
     )
+    if is_lightgbm(ensemble) or is_xgboost(ensemble):
+        return _members_of_library
     return next((make for kind, make in makers if isinstance(ensemble, kind)), None)
 
 
@@ -266,6 +261,20 @@ def _members_of_gradient_boosting(ensemble: Any, values: str | None, positive_cl
     hypotheses = [MemberHypothesis(q, names[q], "decision_function", model) for q, model in enumerate(models)]
     weights: HypothesisVector = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
     return Members.from_weights(hypotheses, weights[: len(models)], positive_class.labels)
+
+
+def _members_of_library(ensemble: Any, values: str | None, positive_class: PositiveClass) -> Members:
+    validate_values(values, "decision_function", class_name(ensemble))
+    trees = library_trees(ensemble, 0 if positive_class.labels is not None else positive_class.index)
+    if trees is None:
+        raise ProblemError(f"expected a classifier of a gradient boosting library; got {class_name(ensemble)}.")
+    models: list[Any] = [LibraryTree(trees, q) for q in range(len(trees.leaves))]
+    names, weights = [f"{class_name(ensemble)} tree"] * len(models), trees.scales
+    if (first := trees.initial_score()) != 0.0:
+        models.append(ConstantVoter(1 if first > 0 else -1))
+        names, weights = [*names, "constant"], np.append(weights, abs(first))
+    hypotheses = [MemberHypothesis(q, names[q], "decision_function", model) for q, model in enumerate(models)]
+    return Members.from_weights(hypotheses, weights, positive_class.labels)
 
 
 def _initial_value(ensemble: Any, k: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -40,6 +40,9 @@ class Members:
         The earlier steps of a pipeline, which transform X before the ensemble sees it; None without such steps.
     has_boostopt_hypotheses
         Whether the hypotheses are boostopt's own, which take X as it is.
+    source
+        The fitted ensemble that the members come from, without the earlier steps of a pipeline; None for runs and
+        lists.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -48,6 +51,7 @@ class Members:
     feature_names: Array | None = None
     preprocessing: Any = None
     has_boostopt_hypotheses: bool = False
+    source: Any = None
 
     @classmethod
     def from_weights(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
@@ -93,10 +97,11 @@ class Members:
         if not self.has_boostopt_hypotheses and FeatureMatrix(X).n == 0:
             raise ProblemError(f"X must have at least one row; got {short_repr(X)}. Pass the examples.")
         columns = getattr(X, "columns", None)
-        if self.feature_names is not None and columns is not None and list(columns) != list(self.feature_names):
+        fitted = [] if self.feature_names is None else list(self.feature_names)
+        if columns is not None and not has_same_names(columns, self.feature_names):
             raise ProblemError(
-                f"X must have the {len(self.feature_names)} features that the ensemble was fitted to, in their order; "
-                f"got {len(columns)} features, {_difference(list(columns), list(self.feature_names))}. Pass the "
+                f"X must have the {len(fitted)} features that the ensemble was fitted to, in their order; "
+                f"got {len(columns)} features, {_difference(list(columns), fitted)}. Pass the "
                 "columns of X as at the fit."
             )
         rows = X if self.preprocessing is None else call_without_name_warnings(self.preprocessing, "transform", X)
@@ -204,6 +209,14 @@ def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*sha
             f"{array[strange].tolist()[0]!r}. Code the two classes with these labels."
         )
     return np.where(positive, 1, -1).astype(np.int8)
+
+
+def has_same_names(columns: Iterable[Any], fitted: Iterable[Any] | None) -> bool:
+    """Return whether the columns of a table have the names of a fit, in their order; LightGBM turns blanks into "_"."""
+    if fitted is None:
+        return True
+    names, fitted_names = list(columns), list(fitted)
+    return names == fitted_names or [str(name).replace(" ", "_") for name in names] == fitted_names
 
 
 def _difference(names: list[Any], fitted: list[Any]) -> str:

@@ -19,6 +19,7 @@ from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN, SoftMarginObje
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
+from boostopt.ensembles.native_models import native_model
 from boostopt.ensembles.thinning import SubsetSearch
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights
@@ -279,6 +280,23 @@ class Reweighted(ReweightedBase):
             The file cannot be written.
         """
         save(as_margin_boost_classifier(self), [as_binary_model(self)], path)
+
+    def native_model(self) -> Any:
+        """Return a fitted model of the ensemble's own library with these weights, without the members of weight 0.
+
+        Its predictions are those of this classifier, up to the rounding of the library and to ties. Its scores are f
+        times the sum of the ensemble's own weights, so with its own weights the ensemble comes back. The library can
+        save it and serve it. If a pipeline ends in the ensemble, the model takes what the earlier steps return.
+        LightGBM, XGBoost and HistGradientBoostingClassifier multiply the leaves of their trees, and AdaBoostClassifier
+        gets other weights.
+
+        Raises
+        ------
+        OptionError
+            The members come from another ensemble, whose library has no weights of members; or all weights are 0; or
+            the library does not allow these weights.
+        """
+        return native_model(self.ensemble, self.numbers, self.w)
 
     def thinned(self, k: Any) -> Reweighted:
         """Return a classifier of at most k of the members, with a proved `loss`.

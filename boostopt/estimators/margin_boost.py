@@ -72,8 +72,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         chooses the smallest of a few shares at which a soft margin above that of f = 0 is proved: 0.1, and 0.5, 0.7,
         0.85 and 1 times the largest nu that gives up no class; for two classes at last 1.25 times, where the model is
         nearly the constant prediction. A fit with `warm_start` keeps the nu of the fit before. "auto"
-        chooses a share by cross-validation, among 0.05, 0.1, 0.2, 0.35, 0.6 and 1 times the largest nu that gives up no
-        class: the smallest whose `scoring` is at most one standard error below the highest. For other values, use
+        chooses a share by cross-validation, among 0.1, 0.3 and 1 times the largest nu that gives up no class, and the
+        geometric means of the best of these and its neighbours: the smallest whose `scoring` is at most one standard
+        error below the highest. For other values, use
         `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.

@@ -55,7 +55,8 @@ def test_a_column_without_numbers_is_named() -> None:
         (pandas.to_datetime(["2020-01-01"] * 4), r"datetime64\S* in the column 'home town'"),
         (pandas.Categorical(["a", "b", "a", "b"]), "'a' in the column 'home town'"),
     ):
-        with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode "):
+        example = "days after a first date" if "datetime" in words else "by scikit-learn's OneHotEncoder"
+        with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode .* such as {example}"):
             MarginBoostClassifier().fit(table.assign(**{"home town": column}), y)
     with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
         model.predict(table.assign(old="Rome"))

@@ -279,7 +279,7 @@ FOREST = RandomForestClassifier(3, random_state=0)
         ([object()], r"\blist\b.*<object object"),
         (LogisticRegression(), r"\bVotingClassifier\b.*\bLogisticRegression\(\)"),
         (RandomForestRegressor(), r"\bVotingClassifier\b.*\bRandomForestRegressor\(\)"),
-        (HistGradientBoostingClassifier(), r"\bHistGradientBoostingClassifier\b.*\bGradientBoostingClassifier\b"),
+        (HistGradientBoostingClassifier(), r"\bHistGradientBoostingClassifier\b.*\bfit\(X, y\)"),
         (
             GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y),
             r'\binit=LogisticRegression\(\).*\binit=None or "zero"',

@@ -18,7 +18,15 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import SCORING_NAMES
-from boostopt.estimators.training.nu_selection import FOLD_SCORES, NU_FRACTIONS, HeldOutFold, NuScores
+from boostopt.estimators.training.nu_selection import (
+    FOLD_SCORES,
+    LOWEST_FACTOR,
+    MAX_FOLDS,
+    NU_FRACTIONS,
+    HeldOutFold,
+    NuScores,
+    finer_nus,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)).round(2)
@@ -29,7 +37,14 @@ ROUGH: dict[str, Any] = {"epsilon": 0.2}
 def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu() -> None:
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, y)
     share = min(np.mean(y == "yes"), np.mean(y == "no"))
-    np.testing.assert_allclose(model.nus_, 2.0 * share * np.array(NU_FRACTIONS))
+    coarse = 2.0 * share * np.array(NU_FRACTIONS)
+    positions = np.searchsorted(model.nus_, coarse * (1.0 - 1e-12))
+    np.testing.assert_allclose(model.nus_[positions], coarse)
+    best = coarse[model.nu_scores_[positions].argmax()]
+    assert {round(nu * nu / best / coarse[0], 9) for nu in set(model.nus_) - set(model.nus_[positions])} <= {
+        round(ratio, 9) for ratio in (LOWEST_FACTOR, *np.array(NU_FRACTIONS) / NU_FRACTIONS[0])
+    }
+    assert len(model.nus_) in (4, 5)
     # By hand: the folds are those of the examples in the classifier's own order.
     from boostopt.estimators.training.training_data import merge_examples
 
@@ -37,7 +52,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     assert isinstance(model.run_, HistogramRun)  # each run is one by itself
     for nu, score in list(zip(model.nus_, model.nu_scores_, strict=True))[:: many(1, 3)]:
         right = 0.0
-        for training_rows, validation_rows in StratifiedKFold(5, shuffle=True, random_state=0).split(
+        for training_rows, validation_rows in StratifiedKFold(MAX_FOLDS, shuffle=True, random_state=0).split(
             merged.X, merged.codes
         ):
             one = MarginBoostClassifier(nu=float(nu), **ROUGH).fit(merged.X[training_rows], merged.codes[training_rows])
@@ -60,6 +75,23 @@ def test_the_smallest_nu_within_one_standard_error_of_the_best_score_is_chosen()
     assert NuScores(nus, mixed, weights).best_nu == 0.2
     # A fold counts with its weight.
     np.testing.assert_allclose(NuScores(nus, mixed, np.array([1.0, 0.0, 0.0, 1.0])).scores, [0.5, 0.65, 0.65])
+
+
+def test_the_grid_is_finer_beside_the_highest_score() -> None:
+    nus, weights = np.array([0.1, 0.4, 0.9]), np.ones(3)
+    lowest, middle, highest = (NuScores(nus, np.tile(np.eye(3)[k], (3, 1)), weights) for k in range(3))
+    np.testing.assert_allclose(finer_nus(lowest), [0.1 * np.sqrt(LOWEST_FACTOR), 0.2])
+    np.testing.assert_allclose(finer_nus(middle), [0.2, 0.6])
+    np.testing.assert_allclose(finer_nus(highest), [0.6])
+    both = lowest.with_scores(np.array([0.2, 0.05]), np.array([[0.7, 0.6]] * 3))
+    np.testing.assert_allclose(both.nus, [0.05, 0.1, 0.2, 0.4, 0.9])
+    np.testing.assert_allclose(both.scores, [0.6, 1.0, 0.7, 0.0, 0.0])
+
+
+def test_no_share_is_smaller_than_one_row() -> None:
+    labels = np.where(np.arange(80) < 4, "rare", "common")
+    model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, labels)
+    assert model.nus_[0] == pytest.approx(1 / 80) and len(set(model.nus_)) == len(model.nus_)
 
 
 def test_a_pattern_with_both_labels_is_scored_as_cross_validation_scores_it() -> None:
@@ -85,7 +117,7 @@ def test_the_scores_are_those_of_cross_validation_up_to_chance(k: int) -> None:
     features, labels = _table(k)
     assert (len(np.unique(features, axis=0)) < len(features)) == (k < 10)
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(features, labels)
-    splits = StratifiedKFold(5, shuffle=True, random_state=1)
+    splits = StratifiedKFold(MAX_FOLDS, shuffle=True, random_state=1)
     for nu, score in zip(model.nus_, model.nu_scores_, strict=True):
         scores = cross_val_score(MarginBoostClassifier(nu=float(nu), **ROUGH), features, labels, cv=splits)
         # Two sums of 150 rows, each right or wrong, over different folds: three standard deviations of the difference.
@@ -175,8 +207,10 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)
-    MarginBoostClassifier(nu="auto", base=tree, max_iter=5, epsilon=0.3).fit(X[:30], y[:30])
-    assert begun == [*([False] + [True] * (len(NU_FRACTIONS) - 1)) * 5, False]
+    model: Any = MarginBoostClassifier(nu="auto", base=tree, max_iter=5, epsilon=0.3).fit(X[:30], y[:30])
+    finer = len(model.nus_) - len(NU_FRACTIONS)
+    coarse_path, finer_path = [False, True, True], [False, True][:finer]
+    assert 1 <= finer <= 2 and begun == [*coarse_path * MAX_FOLDS, *finer_path * MAX_FOLDS, False]
 
 
 @pytest.mark.thorough

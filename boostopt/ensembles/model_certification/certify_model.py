@@ -15,10 +15,12 @@ from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt._utils.immutable_arrays import immutable_copy
 from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
+from boostopt.ensembles.boosted_trees import is_lightgbm
 from boostopt.ensembles.member_extraction import SUPPORTED_ENSEMBLES, is_supported_ensemble, members_of
+from boostopt.ensembles.member_hypotheses import call_without_name_warnings
+from boostopt.ensembles.members import has_same_names
 from boostopt.ensembles.model_certification import linear_models as linear
 from boostopt.ensembles.model_certification import svm_kernels as kernels
-from boostopt.ensembles.model_certification.lightgbm_members import is_colboost, is_lightgbm, lightgbm_margins
 from boostopt.ensembles.model_certification.model_certificate import ModelCertificate
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.training_data import class_weight_factors
@@ -29,7 +31,6 @@ from boostopt.oracles.labelled_examples import check_multiplicities
 from boostopt.oracles.learners.classifier_hypotheses import class_name
 from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name
 from boostopt.programs.program import Program
-from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solve import solve
 
 DEFAULT_TOL = 1e-6
@@ -68,9 +69,9 @@ def certify_model(
     ----------
     model
         A fitted model of two classes. From scikit-learn: LogisticRegression, LinearSVC, SGDClassifier (hinge, squared
-        hinge, log loss, modified Huber), SVC, and every ensemble that `reweight` takes. Also LightGBM's LGBMClassifier
-        and colboost's EnsembleClassifier. The soft margin of an ensemble is certified against the best soft margin of
-        any weights of its own members.
+        hinge, log loss, modified Huber), SVC, and every ensemble that `reweight` takes. Also colboost's
+        EnsembleClassifier, and pipelines that end in one of these; X is then what the pipeline takes. The soft margin
+        of an ensemble is certified against the best soft margin of any weights of its own members.
     X, y
         The training set of the model: features, shape (N, features), and labels, shape (N,). With a precomputed kernel,
         X is the kernel matrix.
@@ -92,8 +93,15 @@ def certify_model(
     SolverFailed
         No solver returned an answer.
     """
+    from sklearn.pipeline import Pipeline
     from sklearn.svm import SVC
 
+    if isinstance(model, Pipeline) and not is_supported_ensemble(model):
+        _validate_feature_names(model, X)
+        features = X if len(model) == 1 else call_without_name_warnings(model[:-1], "transform", X)
+        return certify_model(
+            model[-1], features, y, sample_weight, nu=nu, tol=tol, backend=backend, time_limit=time_limit
+        )
     if isinstance(model, SVC):
         _reject_nu(nu, model)
         return certify_svc(model, X, y, sample_weight, tol=tol, backend=backend, time_limit=time_limit)
@@ -264,18 +272,11 @@ def _linear_tail_excess(program: Program, w: HypothesisVector) -> tuple[float, f
 
 def _validate_model_type(model: Any) -> None:
     """Raise ProblemError with advice for a model that is not linear, a support vector machine or an ensemble."""
-    from sklearn.pipeline import Pipeline
-
-    if is_lightgbm(model) or is_colboost(model) or is_supported_ensemble(model):
+    if is_colboost(model) or is_supported_ensemble(model):
         return
-    if isinstance(model, Pipeline):
-        raise ProblemError(
-            f"expected a model, not a pipeline; got one that ends in {class_name(model[-1])}. Pass model[-1] with "
-            "model[:-1].transform(X)."
-        )
     raise ProblemError(
-        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
-        f"or an ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(model)}. Write what it minimizes with "
+        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, colboost's classifier, or an "
+        f" ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(model)}. Write what it minimizes with "
         "boostopt.combine and certify that."
     )
 
@@ -291,21 +292,21 @@ def _certify_ensemble(
     """Return the certified gap of an ensemble's soft margin to the best soft margin over its members."""
     if is_lightgbm(model):
         signs, c, rows = _training_examples(model, X, y, sample_weight)
-        values, w = lightgbm_margins(model, X, signs)
-        margins = MarginMatrix.of_private(values[rows])
+        members = members_of(model)
+        margins = members.margins(X, signs, rows)
     else:
         members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
         members = members.with_labels_of(y)
         signs = members.label_signs(y)
         _require_two_classes(signs)
         rows, c = check_multiplicities(sample_weight, len(signs), "sample_weight")
-        margins, w = members.margins(X, signs, rows), members.weights
+        margins = members.margins(X, signs, rows)
         c = c * _class_weight_factors(model, y, rows, c)
     total = float(c.sum())
     count = _nu_of_model(model, total) if nu is None else check_number("nu", nu)
     program = get_formulation(soft_margin_formulation_name()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
-    return _certify_weights(program, w, words, settings, min_objective=-1.0)
+    return _certify_weights(program, members.weights, words, settings, min_objective=-1.0)
 
 
 def _class_weight_factors(
@@ -327,6 +328,11 @@ def _nu_of_model(model: Any, total: float) -> float:
     return max((DEFAULT_NU_FRACTION if model_nu is None else float(model_nu)) * total, 1.0)
 
 
+def is_colboost(model: Any) -> bool:
+    """Whether a model is colboost's classifier, without importing it."""
+    return type(model).__module__.startswith("colboost") and hasattr(model, "learners")
+
+
 def _reject_nu(nu: float | None, model: Any) -> None:
     if nu is not None:
         raise OptionError(f"nu must belong to an ensemble; got {short_repr(nu)} for {class_name(model)}. Leave it out.")
@@ -344,7 +350,7 @@ def _require_two_classes(signs: Int8[Array, " N"]) -> None:
 def _validate_feature_names(model: Any, X: Any) -> None:
     """Raise ProblemError for a frame whose columns differ from those of the fit in names or order."""
     fitted, columns = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
-    if fitted is not None and columns is not None and list(fitted) != list(columns):
+    if fitted is not None and columns is not None and not has_same_names(columns, fitted):
         raise ProblemError(
             f"X must have the columns that {class_name(model)} was fitted to, {short_repr(list(fitted))}, in "
             "that order; got "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,10 +30,13 @@ from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMI
 from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
 
-NU_FRACTIONS = (0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
-"""The candidate values of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
+NU_FRACTIONS = (0.1, 0.3, 1.0)
+"""The first candidates of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
 
-MAX_FOLDS = 5
+LOWEST_FACTOR = 0.25
+"""Below the smallest candidate the finer grid continues as if this multiple of it were the next candidate."""
+
+MAX_FOLDS = 3
 """The number of folds; it is reduced to the number of rows of the smallest class."""
 
 
@@ -63,6 +66,12 @@ class NuScores:
     def scores(self) -> Float[Array, " k"]:
         """The mean score at each nu, where each fold counts with its weight."""
         return np.average(self.fold_scores, axis=0, weights=self.fold_weights)
+
+    def with_scores(self, nus: Float[Array, " m"], fold_scores: Float[Array, "folds m"]) -> NuScores:
+        """Return the scores of these and of further values of nu."""
+        order = np.argsort(np.concatenate([self.nus, nus]))
+        fold_scores = np.hstack([self.fold_scores, fold_scores])[:, order]
+        return replace(self, nus=np.concatenate([self.nus, nus])[order], fold_scores=fold_scores)
 
     @property
     def best_nu(self) -> float:
@@ -154,8 +163,10 @@ FOLD_SCORES: Mapping[str, Callable[[list[HeldOutFold]], list[float]]] = {
 def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuScores:
     """Return the cross-validation scores of values of nu.
 
-    The folds are stratified folds of the rows: each of the equal rows goes to a fold of its own choice, with its share
-    of their weight. A row of weight k counts as k rows if all weights are whole numbers.
+    The first candidates are three multiples of the largest nu that gives up no class. A finer grid follows: the
+    geometric means of the best one and its neighbours. The folds are stratified folds of the rows: each of the equal
+    rows goes to a fold of its own choice, with its share of their weight. A row of weight k counts as k rows if all
+    weights are whole numbers.
 
     Parameters
     ----------
@@ -178,22 +189,42 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
         )
     shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
     nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
-    nus = np.array(NU_FRACTIONS) * min(nu_limit, 1.0)
+    fractions = np.array(NU_FRACTIONS)
     fold_settings = replace(settings, checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
-    splits = folds.split(np.zeros(len(rows)), examples.codes[rows])
-    tasks = [
-        delayed(_held_out_folds)(
-            fold_settings,
-            *(examples.take_copies(np.bincount(rows[part], minlength=len(examples.c))) for part in split),
-            nus,
-        )
-        for split in splits
+    splits = [
+        tuple(examples.take_copies(np.bincount(rows[part], minlength=len(examples.c))) for part in split)
+        for split in folds.split(np.zeros(len(rows)), examples.codes[rows])
     ]
+    score = partial(_score_nus, fold_settings, splits)
+    # Less than one row: the soft margin is the smallest margin for all of these nu.
+    candidates = _without_repetitions(fractions * min(nu_limit, 1.0), 1.0 / len(rows))
+    coarse = NuScores(candidates, score(candidates), np.array([held_out.c.sum() for _, held_out in splits]))
+    candidates = _without_repetitions(finer_nus(coarse), 1.0 / len(rows))
+    candidates = candidates[~np.isin(candidates, coarse.nus)]
+    return coarse.with_scores(candidates, score(candidates)) if len(candidates) else coarse
+
+
+def finer_nus(scores: NuScores) -> Float[Array, " k"]:
+    """Return the geometric means of the nu with the highest score and its neighbours, ascending."""
+    best = int(scores.scores.argmax())
+    neighbours = [scores.nus[best - 1] if best > 0 else LOWEST_FACTOR * scores.nus[0], *scores.nus[best + 1 : best + 2]]
+    return np.sqrt(scores.nus[best] * np.array(neighbours))
+
+
+def _without_repetitions(nus: Float[Array, " k"], smallest: float) -> Float[Array, " n"]:
+    """Return the different values among nus, ascending, with those below the smallest replaced by it."""
+    return np.unique(np.maximum(nus, min(smallest, float(nus.max()))))
+
+
+def _score_nus(
+    settings: FitSettings, splits: Sequence[tuple[WeightedExamples, ...]], nus: Float[Array, " k"]
+) -> Float[Array, "folds k"]:
+    """Return the score of each fold at each nu; splits are pairs of training examples and held-out examples."""
+    tasks = [delayed(_held_out_folds)(settings, *split, nus) for split in splits]
     results: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
     score = FOLD_SCORES[settings.scoring]
-    fold_scores = np.array([score(list(folds_at_nu)) for folds_at_nu in zip(*results, strict=True)]).T
-    return NuScores(nus, fold_scores, np.array([fold[0].c.sum() for fold in results]))
+    return np.array([score(list(folds_at_nu)) for folds_at_nu in zip(*results, strict=True)]).T
 
 
 def _held_out_folds(
