@@ -27,12 +27,12 @@ LEAF_VALUES, TREE_HEAD, TREES_END = "leaf_value=", "Tree=", "end of trees"
 
 
 def is_lightgbm(model: Any) -> bool:
-    """Whether a model is LightGBM's classifier, without importing it."""
+    """Return whether a model is LightGBM's classifier, without importing it."""
     return type(model).__module__.startswith("lightgbm") and hasattr(type(model), "booster_")
 
 
 def is_xgboost(model: Any) -> bool:
-    """Whether a model is XGBoost's classifier, without importing it."""
+    """Return whether a model is XGBoost's classifier, without importing it."""
     return type(model).__module__.startswith("xgboost") and hasattr(type(model), "get_booster")
 
 

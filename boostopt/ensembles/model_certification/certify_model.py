@@ -329,7 +329,7 @@ def _nu_of_model(model: Any, total: float) -> float:
 
 
 def is_colboost(model: Any) -> bool:
-    """Whether a model is colboost's classifier, without importing it."""
+    """Return whether a model is colboost's classifier, without importing it."""
     return type(model).__module__.startswith("colboost") and hasattr(model, "learners")
 
 
