@@ -63,21 +63,24 @@ def margins() -> np.ndarray:
 def linear() -> Any:
     """Return the primal of LPBoost."""
     d, gamma = cp.Variable(N), cp.Variable()
-    return cp.Problem(cp.Minimize(gamma), [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU, d >= 0])
+    constraints: list[Any] = [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU, d >= 0]
+    return cp.Problem(cp.Minimize(gamma), constraints)
 
 
 def quadratic() -> Any:
     """Return the primal of QRLP-Boost."""
     d, gamma = cp.Variable(N), cp.Variable()
     square = N * cp.sum_squares(d - 1 / N) / (2 * ETA)
-    return cp.Problem(cp.Minimize(gamma + square), [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU, d >= 0])
+    constraints: list[Any] = [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU, d >= 0]
+    return cp.Problem(cp.Minimize(gamma + square), constraints)
 
 
 def entropy() -> Any:
     """Return the primal of ERLPBoost."""
     d, gamma = cp.Variable(N), cp.Variable()
     divergence = cp.sum(cp.rel_entr(d, np.full(N, 1 / N))) / ETA
-    return cp.Problem(cp.Minimize(gamma + divergence), [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU])
+    constraints: list[Any] = [margins().T @ d <= gamma, cp.sum(d) == 1, d <= 1 / NU]
+    return cp.Problem(cp.Minimize(gamma + divergence), constraints)
 
 
 PROBLEMS: Mapping[str, Callable[[], Any]] = {"linear": linear, "quadratic": quadratic, "entropy": entropy}

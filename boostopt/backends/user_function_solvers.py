@@ -39,7 +39,7 @@ class FunctionSolver:
         The name in tables; by default that of the function.
     """
 
-    function: Callable[[Any], Any]
+    function: Callable[..., Any]
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -38,9 +38,7 @@ DEFAULT_FORM = "ladder"
 """The name, among the forms, of the backend itself, which is not pinned to a form."""
 
 
-ProblemSolvers = (
-    str | Callable[[Any], Any] | FunctionSolver | Sequence[str | Callable[[Any], Any] | FunctionSolver] | None
-)
+ProblemSolvers = str | Callable[..., Any] | FunctionSolver | Sequence[str | Callable[..., Any] | FunctionSolver] | None
 """Solvers of CVXPY problems: names, functions of a problem, or `ConeSolver(function)`."""
 
 

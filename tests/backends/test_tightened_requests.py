@@ -80,7 +80,8 @@ def test_simplex_methods_keep_their_requests() -> None:
 
 def test_a_cvxpy_problem_is_first_asked_for_the_target_gap() -> None:
     x = cp.Variable(3)
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - np.arange(3.0))), [cp.sum(x) == 1])
+    constraints: list[Any] = [cp.sum(x) == 1]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - np.arange(3.0))), constraints)
     (row,) = compare(problem, "scs", 1e-2).rows
     assert row.log[0].options is not None and row.log[0].options["eps_abs"] == 1e-2
     assert row.has_target_gap

@@ -82,7 +82,7 @@ def test_a_function_of_the_file_is_a_solver_and_the_report_is_written(model: str
         (["other.py:problem"], r"there is no file other\.py"),
         (
             ["model.py:problem", "lpboost"],
-            r"formulations, or CVXPY problems as FILE:NAME; got model\.py:problem,",
+            r"formulations alone, or problems alone: .* as FILE:NAME .*; got problems and lpboost\.",
         ),
         (["model.py:problem", "model.py:problem"], "each once"),
         (["model.py:problem", "--data", "iris"], "no data and no parameters with FILE:NAME"),

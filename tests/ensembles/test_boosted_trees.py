@@ -30,7 +30,7 @@ KINDS = {
 
 
 def make_model(kind: str, **parameters: Any) -> Any:
-    options = KINDS[kind] | parameters
+    options: dict[str, Any] = KINDS[kind] | parameters
     if kind == "histograms":
         return HistGradientBoostingClassifier(**options)
     library = pytest.importorskip("lightgbm" if kind == "lightgbm" else "xgboost")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation
 from rendering import check_rendering, legend_of, line, xy
 from support.problems import reference_erlpboost, reference_lpboost
 from typechecker import unchecked
@@ -58,7 +59,7 @@ def test_each_request_stands_beside_its_point_and_checkpoints_have_none() -> Non
     labels = [text.get_text() for text in axis.texts]
     for exponent in (-2, -4, -6):
         assert sum(f"10^{{{exponent}}}" in label for label in labels) == 2  # of interior and scs
-    places = {tuple(text.xy) for text in axis.texts if hasattr(text, "xy")}
+    places = {tuple(text.xy) for text in axis.texts if isinstance(text, Annotation)}
     points = measurement().line("entropy", "interior")
     assert {(point.solver_seconds, point.scaled_gap) for point in points} <= places
 

@@ -125,7 +125,7 @@ def check_lies(seed: int, step: int = 1) -> None:
     for face in faces:
         assert is_at_most(dual_bound(form, true_point, changes[0], None, face=face).lower, optimum)
         certifier = FormCertifier(form, 1e-9)
-        certifier._use_dual_face(face)
+        certifier._use_dual_face(face)  # pyright: ignore[reportPrivateUsage]
         assert is_at_most(certifier.interval.lower, optimum)
     pairs = [rng.integers(len(matrices), size=2).tolist() for _ in range(max(1, 4 // step))]
     points = [Multipliers(np.zeros(0), np.zeros(0), [np.asarray(Z).ravel()], np.zeros(form.n)) for Z in matrices]
@@ -140,9 +140,9 @@ def check_lies(seed: int, step: int = 1) -> None:
         for power in (0.5, 1.0):
             result = proved_point(form, x, 0.0, power=power)
             assert not isinstance(result, ProvedPoint) or is_at_most(-result.upper, -optimum)
-        for Z in matrices[:6]:
+        for matrix in matrices[:6]:
             order = len(item.Z)
-            entries = [flint.arb(value) for value in np.asarray(Z, dtype=float).ravel().tolist()]
+            entries = [flint.arb(value) for value in np.asarray(matrix, dtype=float).ravel().tolist()]
             answer = PreciseAnswer([flint.arb(value) for value in x.tolist()], [flint.arb_mat(order, order, entries)])
             assert is_at_most(precise_bound(form, answer).lower, optimum)
             upper = precise_point(form, answer)
@@ -152,8 +152,8 @@ def check_lies(seed: int, step: int = 1) -> None:
         if other is not None:
             assert is_at_most(precise_bound(form, other).lower, optimum)
     for status in ("Solved", "PrimalInfeasible", "DualInfeasible", "NumericalError"):
-        Z = matrices[int(rng.integers(len(matrices)))]
-        lie = ConicAnswer(rng.normal(size=form.n), np.zeros(0), np.zeros(0), [np.asarray(Z).ravel()], status)
+        matrix = matrices[int(rng.integers(len(matrices)))]
+        lie = ConicAnswer(rng.normal(size=form.n), np.zeros(0), np.zeros(0), [np.asarray(matrix).ravel()], status)
         interval = FormCertifier(form, 1e-9).run(lie)
         assert not interval.status
         assert is_at_most(interval.lower, optimum) and is_at_most(-interval.upper, -optimum)
