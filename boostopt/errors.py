@@ -144,3 +144,8 @@ def format_names_truncated(names: Sequence[str]) -> str:
     """Return the first names separated by commas, and the number of the others."""
     more = f" and {len(names) - MAX_LISTED_NAMES:,} more" if len(names) > MAX_LISTED_NAMES else ""
     return format_names(names[:MAX_LISTED_NAMES]) + more
+
+
+def is_panic(failure: BaseException) -> bool:
+    """Return whether an exception is a panic of a library in Rust: a failed assertion, which is no `Exception`."""
+    return type(failure).__name__ == "PanicException"

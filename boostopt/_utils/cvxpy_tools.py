@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostopt._utils.validation import check_number
-from boostopt.errors import BoostoptError, ProblemError, reason_on_one_line
+from boostopt.errors import BoostoptError, ProblemError, is_panic, reason_on_one_line
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -116,7 +116,7 @@ def solve_quietly(problem: Any, solver: str, ignore_dpp: bool = False, **options
     except Exception as failure:  # noqa: BLE001 - CVXPY and solvers raise nearly anything: their failure is the answer
         return failure
     except BaseException as failure:
-        if type(failure).__name__ != "PanicException":  # failed assertions of Clarabel; no Exception
+        if not is_panic(failure):
             raise
         return failure
     return None

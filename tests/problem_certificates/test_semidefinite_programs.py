@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import flint
 import numpy as np
 import pytest
 import scipy.linalg
@@ -23,6 +24,8 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     recession_direction,
     singular_cones,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
@@ -204,3 +207,54 @@ def test_rows_and_blocks_count_in_the_interior_point_method() -> None:
     certificate = certify_problem(semidefinite_program([1, 1], [first, second], constant, [[1.0, -2.0]]))
     assert certificate.lower - 1e-14 <= 3 / math.sqrt(2) <= certificate.upper + 1e-14
     assert certificate.scaled_gap <= 1e-8
+
+
+def one_matrix(A: list[float], b: list[float]) -> ConicProgram:
+    """Return min x in R, so that A x + b, column by column, is positive semidefinite."""
+    cone = ConeConstraint("semidefinite", np.array(A).reshape(-1, 1), np.array(b))
+    free = np.array([np.inf])
+    return ConicProgram(
+        scipy.sparse.csc_array((0, 1)), np.ones(1), np.zeros(0), np.zeros(0), -free, free, cones=(cone,)
+    )
+
+
+def test_multipliers_that_are_not_symmetric_prove_nothing_by_one_of_their_triangles() -> None:
+    program = one_matrix([1.0, 0, 0, 1], [0, 1.0, 1, 0])  # [[x, 1], [1, x]]: the optimum is 1
+    for entry in (-100.0, 100.0):
+        for matrix in ([0.5, entry, 0, 0.5], [0.5, 0, entry, 0.5]):
+            answer = PreciseAnswer([flint.arb(2)], [flint.arb_mat(2, 2, matrix)])
+            assert precise_bound(cone_form(program), answer).lower <= 1.0
+    symmetric = PreciseAnswer([flint.arb(2)], [flint.arb_mat(2, 2, [0.5, -0.5, -0.5, 0.5 + 2**-30])])
+    assert 1.0 - 1e-8 <= precise_bound(cone_form(program), symmetric).lower <= 1.0
+
+
+def test_a_panic_of_the_solver_is_an_answer_without_numbers() -> None:
+    A, small = [0.0, -3, 0, 0, -3, 0, 0, 2, 0, 0, 1, 3, 0, 2, 3, 0], 1e-8
+    b = [-small, 0, 0, 0, 0, 3.0, 0, 0, 0, 0, 3, 0, 0, 0, 0, -small]
+    certificate = certify_problem(one_matrix(A, b))  # no x makes the first entry of the diagonal positive
+    assert certificate.status in ("infeasible", "open") and certificate.lower <= certificate.upper
+
+
+class Panic(BaseException):
+    """An exception as libraries in Rust raise it, under the name that PyO3 gives it."""
+
+
+Panic.__name__ = "PanicException"
+
+
+@pytest.mark.parametrize("failure", [Panic("Eigval error"), KeyboardInterrupt()])
+def test_interrupts_of_the_solver_are_no_panics(failure: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Solver:
+        def __init__(self, *arguments: Any) -> None:
+            pass
+
+        def solve(self) -> None:
+            raise failure
+
+    monkeypatch.setattr("clarabel.DefaultSolver", Solver)
+    form = cone_form(one_matrix([1.0, 0, 0, 1], [0, 1.0, 1, 0]))
+    if isinstance(failure, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            solve_form(form)
+    else:
+        assert not solve_form(form).is_finite

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.errors import is_panic
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 
 TOLERANCE = 1e-10
@@ -131,9 +132,15 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     settings.chordal_decomposition_complete_dual = True
     P = scipy.sparse.csc_array((n, n)) if form.P is None else scipy.sparse.triu(form.P, format="csc")
     A = scipy.sparse.vstack(blocks, format="csc")
-    solution: Any = clarabel.DefaultSolver(
+    solver: Any = clarabel.DefaultSolver(
         scipy.sparse.csc_matrix(P), form.c, scipy.sparse.csc_matrix(A), np.concatenate(sides), cones, settings
-    ).solve()
+    )
+    try:
+        solution = solver.solve()
+    except BaseException as failure:
+        if not is_panic(failure):
+            raise
+        return _no_answer(form)
     z = np.array(solution.z)
     cuts = np.cumsum([len(side) for side in sides])[:-1]
     parts = np.split(z, cuts)
@@ -148,6 +155,13 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     rows[has_row_upper] -= parts[5]
     multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
     return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status), active)
+
+
+def _no_answer(form: ConeForm) -> ConicAnswer:
+    """Return the answer of a solve that ended by a panic, such as one of the eigenvalues of a semidefinite cone."""
+    cones = [np.full(len(group.h), np.nan) for group in form.groups]
+    rows = np.full(len(form.row_lower), np.nan)
+    return ConicAnswer(np.full(form.n, np.nan), np.full(len(form.e), np.nan), rows, cones, "NumericalError")
 
 
 def without_objective(form: ConeForm) -> ConeForm:

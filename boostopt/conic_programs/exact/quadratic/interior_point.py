@@ -10,6 +10,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.errors import is_panic
 
 TOLERANCE = 1e-11
 """Accuracy that Clarabel is asked for; it stops earlier where it cannot reach it."""
@@ -62,7 +63,12 @@ def approximate_active_set(program: ConicProgram) -> ActiveSet:
         [interface.ZeroConeT(n_equations), interface.NonnegativeConeT(n_upper + int(has_lower.sum()))],
         settings,
     )
-    solution: Any = solver.solve()
+    try:
+        solution: Any = solver.solve()
+    except BaseException as failure:
+        if not is_panic(failure):
+            raise
+        return ActiveSet(np.clip(np.zeros(n), program.lower, program.upper), is_equation.copy(), is_equation.copy())
     x, multipliers, distances = (np.nan_to_num(np.array(part)) for part in (solution.x, solution.z, solution.s))
     at_lower, at_upper = is_equation.copy(), is_equation.copy()
     is_active = multipliers > distances

@@ -78,11 +78,13 @@ def precise_bound(form: ConeForm, answer: PreciseAnswer) -> DualBound:
 def _bound(form: ConeForm, multipliers: list[Matrix]) -> DualBound:
     failure = DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
     blocks = precise_blocks(form)
-    for is_last in [*[False] * N_CORRECTIONS, True]:
+    for _ in range(N_CORRECTIONS + 1):
+        # Cholesky reads one triangle, and the bound both: without radii, a symmetric matrix stays one.
+        multipliers = [((matrix + matrix.transpose()) / 2).mid() for matrix in multipliers]
         corrected = _corrected(form, blocks, multipliers)
         if corrected is None:
             return failure
-        multipliers = corrected if is_last else [matrix.mid() for matrix in corrected]
+        multipliers = corrected
     for k, matrix in enumerate(multipliers):
         if lower_factor(matrix) is None:
             return DualBound(-math.inf, f"the multiplier of {_name(form, k)} is not proved")
