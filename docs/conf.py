@@ -68,6 +68,7 @@ nitpick_ignore_regex = [
         r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|problem_certificates\.\w+\.ProblemAnswer|"
         r"problem_certificates\.cone_proofs\.\w+\.ProgramProof|"
         r"cvxpy_functions\.\w+\.Description|"
+        r"comparison\.work_precision\.\w+\.(CheapestRequest|PrecisionPoint)|"
         r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|SolveResults|Run|Settings|"
         r"(Problem)?(Benchmark|Compare)Keywords))",
     ),
