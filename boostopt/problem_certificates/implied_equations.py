@@ -8,6 +8,7 @@ are multipliers, which the constraints as they are written need not have.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -382,8 +383,9 @@ def _vectors_of_rows(problem: ReadProblem, constraint: MatrixConstraint) -> list
         position = max(range(n), key=lambda i: abs(float(products.get((i, i), ZERO).mid())))
         square = abs(products.get((position, position), ZERO))
         if square > 0:
-            column = [products.get((i, position), ZERO) / square.sqrt() for i in range(n)]
-            result.append((position, [Fraction(float(value.mid())) for value in column]))
+            column = [float((products.get((i, position), ZERO) / square.sqrt()).mid()) for i in range(n)]
+            if all(map(math.isfinite, column)):
+                result.append((position, [Fraction(value) for value in column]))
     return result
 
 

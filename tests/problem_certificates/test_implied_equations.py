@@ -390,3 +390,14 @@ def test_rows_that_are_nearly_those_of_a_null_vector_imply_no_equations(v: tuple
     neighbour = certify_problem(with_a_null_vector(v, 0.0))
     certificate = certify_problem(problem)
     assert certificate.lower <= problem.value + 1e-6 and certificate.lower < neighbour.upper
+
+
+def test_rows_whose_null_vectors_overflow_are_left_out() -> None:
+    X, Y = cp.Variable((3, 3), symmetric=True), cp.Variable((2, 2), symmetric=True)
+    M = np.array([[1, 1e-299], [1e-299, 1]])
+    constraints = [X >> 0, cp.sum(X) == 0, cp.trace(X) == 3, cp.multiply(M, Y) >> 0, Y[0, 0] + 1e10 * Y[0, 1] <= 5]
+    problem = cp.Problem(cp.Minimize(X[0, 1] + cp.trace(Y)), constraints)
+    problem.solve(solver="CLARABEL")
+    certificate = certify_problem(problem)
+    # X of trace 3 with the null vector of ones, and Y = 0: the smallest X_01 is that of (1, -1, 0)(1, -1, 0)' 3 / 2.
+    assert certificate.lower <= -1.5 <= certificate.upper + 1e-12

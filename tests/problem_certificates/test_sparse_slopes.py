@@ -7,6 +7,7 @@ import warnings
 from fractions import Fraction
 from typing import Any
 
+import flint
 import mpmath
 import numpy as np
 import pytest
@@ -14,7 +15,10 @@ import scipy.sparse
 from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.arithmetic.float_forms import FloatForm
 from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
+from boostopt.problem_certificates.minorants.sparse_slopes import _combinations  # pyright: ignore[reportPrivateUsage]
 
 LIES = ("none", "negated", "noise", "small noise", "neighbour", "opposite", "stale", "zero", "another order")
 
@@ -153,3 +157,21 @@ def test_the_smallest_eigenvalue_counts_the_radii() -> None:
                 smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
                 assert system.sigma <= smallest * (1 + 1e-9) + 1e-13
             assert scale > 1e-5 or system.sigma > 0
+
+
+def test_radii_of_combinations_belong_to_their_columns() -> None:
+    with working_precision():
+        unknowns = FloatForm.of_unknowns(np.arange(5), (5,))
+        form = _combinations(unknowns, [[(3, flint.arb(1, 1e-3)), (1, flint.arb(2))]])
+    np.testing.assert_array_equal(form.matrix.toarray()[0, :4], [0, 2, 0, 1])
+    radius = form.radius.toarray()[0]
+    assert radius[1] < 1e-12 and 1e-3 <= radius[3] < 1.1e-3
+
+
+def test_sums_of_weights_at_one_place_lie_within_their_radius() -> None:
+    with working_precision():
+        unknowns = FloatForm.of_unknowns(np.arange(5), (5,))
+        form = _combinations(unknowns, [[(0, flint.arb(1) / 10_000)] * 10_000, [(2, flint.arb(3)), (2, flint.arb(-3))]])
+    radius = np.zeros((2, 5)) if form.radius is None else form.radius.toarray()
+    assert abs(Fraction(float(form.matrix.toarray()[0, 0])) - 1) <= Fraction(float(radius[0, 0]))
+    assert form.matrix.toarray()[1, 2] == 0.0

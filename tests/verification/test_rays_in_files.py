@@ -140,10 +140,16 @@ ATOMS: dict[str, tuple[atoms.Atom, int]] = {
     "power mean": (atoms.PowerMean(Fraction(1, 2)), 3),
     "perspective": (atoms.Perspective(atoms.Exponential()), 2),
     "perspective of log": (atoms.Perspective(atoms.Logarithm()), 2),
+    "perspective of xexp": (atoms.Perspective(atoms.ProductWithExponential()), 2),
+    "perspective of an indefinite form": (
+        atoms.Perspective(atoms.QuadraticForm([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(-1)]], 1)),
+        3,
+    ),
 }
 """Each atom of a file with a number of arguments."""
 
-WITHOUT_SLOPE = ("sum_squares", "square", "power 6", "xexp", "entr", "von_neumann_entr")
+NOT_CONVEX = ("perspective of xexp", "perspective of an indefinite form")
+WITHOUT_SLOPE = ("sum_squares", "square", "power 6", "xexp", "entr", "von_neumann_entr", *NOT_CONVEX)
 
 
 def test_all_atoms_of_files_occur() -> None:

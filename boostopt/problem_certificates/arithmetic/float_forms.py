@@ -192,7 +192,10 @@ class FloatForm(AffineForm):
         columns = np.array([k for row, _ in entries for k in row], dtype=np.int32)
         pointers = np.concatenate([[0], np.cumsum([len(row) for row, _ in entries], dtype=int)]).astype(np.int32)
         size = (len(entries), int(columns.max(initial=-1)) + 1)
-        matrix, radius = (scipy.sparse.csr_array((values, columns, pointers), shape=size) for values in (mids, radii))
+        # SciPy sorts and compacts the arrays of a matrix in place: no two matrices share them.
+        matrix, radius = (
+            scipy.sparse.csr_array((values, columns.copy(), pointers.copy()), shape=size) for values in (mids, radii)
+        )
         return cls(shape, matrix, _without_zeros(radius), enclosures([offset for _, offset in entries]))
 
     @classmethod

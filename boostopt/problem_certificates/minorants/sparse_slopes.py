@@ -322,14 +322,19 @@ def _of_width(matrix: Any, width: int) -> Any:
 
 def _combinations(form: FloatForm, terms: Sequence[Sequence[tuple[int, Ball]]]) -> FloatForm:
     """Return combinations of the entries of a form, each by pairs of a position and a weight."""
-    weights = [weight for pairs in terms for _, weight in pairs]
-    columns = np.array([place for pairs in terms for place, _ in pairs], dtype=np.int32)
-    pointers = np.concatenate([[0], np.cumsum([len(pairs) for pairs in terms], dtype=int)]).astype(np.int32)
+    rows = list[dict[int, Ball]]()
+    for pairs in terms:
+        row = dict[int, Ball]()
+        for place, weight in sorted(pairs, key=lambda pair: pair[0]):
+            row[place] = row.get(place, ZERO) + weight  # sums of balls: floats would need a bound of their rounding
+        rows.append(row)
+    columns = np.array([place for row in rows for place in row], dtype=np.int32)
+    pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=int)]).astype(np.int32)
     mids, radius = (
-        scipy.sparse.csr_array((side, columns, pointers), shape=(len(terms), len(form))) for side in enclosures(weights)
+        # SciPy sorts and compacts the arrays of a matrix in place: no two matrices share them.
+        scipy.sparse.csr_array((side, columns.copy(), pointers.copy()), shape=(len(terms), len(form)))
+        for side in enclosures([weight for row in rows for weight in row.values()])
     )
-    for part in (mids, radius):
-        part.sum_duplicates()
     return form.image(mids, radius if radius.data.any() else None, (len(terms),))
 
 

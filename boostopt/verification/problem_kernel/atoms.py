@@ -73,6 +73,11 @@ class Atom(ABC):
         return 1
 
     @property
+    def is_convex(self) -> bool:
+        """True if sign f is proved to be convex on its whole domain."""
+        return True
+
+    @property
     def is_homogeneous(self) -> bool:
         """True if t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
         return False
@@ -308,10 +313,14 @@ class QuadraticForm(Atom):
     def value(self, u: Vector) -> Number | None:
         return total(pair_product(entry, product) for entry, product in zip(u, self._product(u), strict=True))
 
-    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+    @property
+    def is_convex(self) -> bool:
         if self._is_semidefinite is None:
             self._is_semidefinite = is_semidefinite([[self.sign * entry for entry in row] for row in self.P])
-        if not self._is_semidefinite:
+        return self._is_semidefinite
+
+    def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
+        if not self.is_convex:
             return None
         # The minimum over u is at u = s / mu.
         form = total(pair_product(entry, product) for entry, product in zip(s, self._product(s), strict=True))
@@ -412,7 +421,11 @@ class Exponential(Atom):
 
 
 class ProductWithExponential(Atom):
-    """u e^u, for every u. It decreases up to u = -1 and is convex from there on."""
+    """u e^u, for every u. It decreases up to u = -1, and is convex from u = -2 on."""
+
+    @property
+    def is_convex(self) -> bool:
+        return False
 
     def value(self, u: Vector) -> Number | None:
         return pair_product(u[0], exponential(u[0]))
@@ -869,6 +882,10 @@ class Perspective(Atom):
         return k >= 2 and self.function.has_size(k - 1)
 
     @property
+    def is_convex(self) -> bool:
+        return self.function.is_convex
+
+    @property
     def is_homogeneous(self) -> bool:
         return True
 
@@ -883,6 +900,10 @@ class Perspective(Atom):
         # s times (mu sign f(v) - <slopes, v> - last slope), which is not negative if no value in brackets is.
         bound = self.function.infimum(mu, s[:-1])
         return ZERO if bound is not None and is_at_most(s[-1], bound) else None
+
+    def asymptotic_slope(self, a: Vector) -> Number | None:
+        # A homogeneous function is the bound of its changes only if it is convex.
+        return super().asymptotic_slope(a) if self.is_convex else None
 
 
 def entropy_term(s: Fraction, mu: Fraction) -> Number:
