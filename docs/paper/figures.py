@@ -43,7 +43,7 @@ def claim_distances() -> dict[str, list[float]]:
     for (file, step), result in results.items():
         solver, certified = step.removeprefix("solve "), results.get((file, "certify program"))
         is_claim = step.startswith("solve ") and result.get("status") == "optimal" and result.get("value") is not None
-        if is_claim and certified and certified["status"] == "bounded":
+        if is_claim and certified and certified.get("status") == "bounded":
             value, lower, upper = float(result["value"]), float(certified["lower"]), float(certified["upper"])
             scale = max(1.0, min(abs(lower), abs(upper)))
             distances.setdefault(solver, []).append(max(0.0, lower - value, value - upper) / scale)
