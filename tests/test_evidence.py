@@ -241,9 +241,9 @@ def test_weaker_statements_are_not_counted(whole: Work) -> None:
     )
     page = claims_page([replace(SQUARES, claims=claims)], {"squares": whole.results["squares"]})
     assert f"Of {1 + len(PROVED)} claims" in page
-    before, after = page.split("## Weaker statements")
-    assert "Squares are negative." in before
-    assert "Squares are no cubes." in after
+    claims_part, weaker_part = page.split("## Weaker statements")
+    assert "Squares are negative." in claims_part
+    assert "Squares are no cubes." in weaker_part
 
 
 def test_a_claim_about_several_sets_is_decided_on_each() -> None:

@@ -400,10 +400,10 @@ def test_a_function_that_writes_to_the_data_of_a_problem(solver: Any) -> None:
     problem, arrays = stated_problem()
     honest, _ = stated_problem()
     honest.solve("CLARABEL")
-    state, stated = state_of(*arrays), [array.tobytes() for array in arrays_of(data_of(problem))]
+    state, statement = state_of(*arrays), [array.tobytes() for array in arrays_of(data_of(problem))]
     (row,) = boostopt.compare(problem, [solver]).rows
     assert state_of(*arrays) == state
-    assert [array.tobytes() for array in arrays_of(data_of(problem))] == stated
+    assert [array.tobytes() for array in arrays_of(data_of(problem))] == statement
     optimum = boostopt.certify_problem(honest)
     assert row.lower <= optimum.upper and optimum.lower <= row.upper
 

@@ -103,7 +103,7 @@ def test_approximations_have_as_many_digits_as_are_asked(sizes: list[int]) -> No
     system = ExactSystem(columns_of(matrix))
     for solve in (system.solve, system.solve_transposed):
         exact = solve(b)
-        distances = [abs(value - near) for value, near in zip(exact, solve(b, 200), strict=True)]
+        distances = [abs(value - approximation) for value, approximation in zip(exact, solve(b, 200), strict=True)]
         assert max(distances) < fmpq(1, 2**180)
         assert max(distances) > 0
         assert solve(b) == exact  # an approximation leaves no trace

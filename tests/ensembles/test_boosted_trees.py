@@ -74,7 +74,7 @@ def test_trees_add_up_to_the_scores_with_missing_values_too(kind: str) -> None:
 def test_new_weights_make_a_model_of_the_library(kind: str, reflexive: bool) -> None:
     table, test = (pd.DataFrame(rows, columns=NAMES) for rows in (with_gaps(X), with_gaps(Z)))
     model = make_model(kind).fit(table, LABELS)
-    before = scores(model, test)
+    first_scores = scores(model, test)
     whole = reweight(model, table, LABELS, "lpboost", nu=40, reflexive=reflexive)
     assert whole.soft_margin >= whole.soft_margin_before - 1e-9
     for result in (whole, whole.thinned(3)):
@@ -86,7 +86,7 @@ def test_new_weights_make_a_model_of_the_library(kind: str, reflexive: bool) -> 
         assert (native.predict(test)[sure] == result.predict(test)[sure]).all()
         trees = [h for h in members_of(native).hypotheses if "constant" not in str(h)]
         assert len(trees) <= result.n_nonzero_weights
-    assert (scores(model, test) == before).all()  # the ensemble itself stays as it is
+    assert (scores(model, test) == first_scores).all()  # the ensemble itself stays as it is
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,9 +104,9 @@ def test_each_of_several_classes_has_its_trees(kind: str) -> None:
     model = make_model(kind).fit(X, labels)
     result = reweight_one_vs_rest(model, X, labels, "lpboost", nu=10)
     for k, part in enumerate(result.parts):
-        own = part.ensemble
-        size = np.abs(scores(model, X)[:, k]).max() / np.abs(votes(own, X)).max()
-        assert size * votes(own, Z) == pytest.approx(scores(model, Z)[:, k], abs=2e-6)
+        ensemble = part.ensemble
+        size = np.abs(scores(model, X)[:, k]).max() / np.abs(votes(ensemble, X)).max()
+        assert size * votes(ensemble, Z) == pytest.approx(scores(model, Z)[:, k], abs=2e-6)
     with pytest.raises(OptionError, match=r"\bnative\b.*\btwo classes\b"):
         result.parts[0].native_model()
 

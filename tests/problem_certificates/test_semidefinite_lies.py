@@ -89,8 +89,11 @@ def lying_matrices(item: KnownProgram, form: ConeForm, rng: np.random.Generator)
     noise = rng.normal(size=(order, order))
     yield from (Z, Z + 1e-8 * (noise + noise.T), Z + noise @ noise.T, -Z, 2 * Z, np.eye(order), np.zeros_like(Z))
     for costs in (-form.c, form.c + rng.normal(size=form.n)):  # of the opposite program, and of a neighbour
-        other = replace(form, c=costs)
-        yield from (solve_form(other).cones[0], *(answer.cones[0] for answer in semidefinite_answers(other, 1e-6)))
+        opposite = replace(form, c=costs)
+        yield from (
+            solve_form(opposite).cones[0],
+            *(answer.cones[0] for answer in semidefinite_answers(opposite, 1e-6)),
+        )
 
 
 def lying_faces(item: KnownProgram, rng: np.random.Generator) -> Iterator[DualFace]:
@@ -148,9 +151,9 @@ def check_lies(seed: int, step: int = 1) -> None:
             upper = precise_point(form, answer)
             assert not isinstance(upper, ProvedPoint) or is_at_most(-upper.upper, -optimum)
     for costs in (form.c, -form.c):
-        other = precise_answer(replace(form, c=costs), 1e-8)
-        if other is not None:
-            assert is_at_most(precise_bound(form, other).lower, optimum)
+        opposite = precise_answer(replace(form, c=costs), 1e-8)
+        if opposite is not None:
+            assert is_at_most(precise_bound(form, opposite).lower, optimum)
     for status in ("Solved", "PrimalInfeasible", "DualInfeasible", "NumericalError"):
         matrix = matrices[int(rng.integers(len(matrices)))]
         lie = ConicAnswer(rng.normal(size=form.n), np.zeros(0), np.zeros(0), [np.asarray(matrix).ravel()], status)

@@ -109,15 +109,15 @@ def tell(problem: Any, lie: str, kind: str, seed: int) -> None:
         value = value + size * rng.normal(size=value.shape)
         multipliers = [part + size * rng.normal(size=part.shape) for part in multipliers]
     elif lie in ("neighbour", "stale"):
-        other, _ = MAKERS[kind](130, seed + 50)
-        other.solve("CLARABEL")
-        value = other.variables()[0].value
+        neighbour, _ = MAKERS[kind](130, seed + 50)
+        neighbour.solve("CLARABEL")
+        value = neighbour.variables()[0].value
         if lie == "neighbour":
-            multipliers = [constraint.dual_variables[0].value for constraint in other.constraints]
+            multipliers = [constraint.dual_variables[0].value for constraint in neighbour.constraints]
     elif lie == "opposite":
         box = [x >= value - 1, x <= value + 1]
-        other = cp.Problem(cp.Minimize(-problem.objective.args[0]) if kind == "linear" else problem.objective, box)
-        other.solve("CLARABEL")
+        opposite = cp.Problem(cp.Minimize(-problem.objective.args[0]) if kind == "linear" else problem.objective, box)
+        opposite.solve("CLARABEL")
         value, multipliers = x.value, [-part for part in multipliers]
     elif lie == "zero":
         value, multipliers = 0 * value, [0 * part for part in multipliers]
@@ -151,9 +151,9 @@ def test_the_smallest_eigenvalue_counts_the_radii() -> None:
             radius.data = scale * np.abs(radius.data)
             system = SparseSystem(A, np.ones(n), radius, is_rough=not is_dense)
             for sign in (-1.0, 1.0):
-                other = A.copy()
-                other.data = other.data * (1 + sign * scale * rng.random(len(other.data)))
-                B = np.diag(system.row_scales) @ other.toarray() @ np.diag(system.scales)
+                changed_matrix = A.copy()
+                changed_matrix.data = changed_matrix.data * (1 + sign * scale * rng.random(len(changed_matrix.data)))
+                B = np.diag(system.row_scales) @ changed_matrix.toarray() @ np.diag(system.scales)
                 smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
                 assert system.sigma <= smallest * (1 + 1e-9) + 1e-13
             assert scale > 1e-5 or system.sigma > 0

@@ -156,15 +156,15 @@ def test_a_formula_of_another_reference_is_refused_by_the_reference(tmp_path: Pa
     """The same numbers can be stated as a parameter."""
     U, d0 = np.array([[0.5, -0.2], [-0.4, 0.3], [0.1, 0.6]]), np.array([0.2, 0.3, 0.5])
     domain = CappedSimplex(np.ones(3), 1.5)
-    own, stated = (
+    constant_program, parameter_program = (
         prototype("page", lambda p, x, F=F: F).bind(U)
         for F in (formula("(d - d0)**2", domain, d0), formula("(d - q)**2", domain, q=d0))
     )
     with pytest.raises(ProblemError, match=r"FormulaRegularizer.*\bd0\b.*\bgot others\b.*\bparameters\b"):
-        save((own, own.certify()), tmp_path / "certificate.json")
+        save((constant_program, constant_program.certify()), tmp_path / "certificate.json")
     assert not list(tmp_path.iterdir())
-    save((stated, stated.certify()), tmp_path / "certificate.json")
-    assert own.certify().lower == pytest.approx(stated.certify().lower)
+    save((parameter_program, parameter_program.certify()), tmp_path / "certificate.json")
+    assert constant_program.certify().lower == pytest.approx(parameter_program.certify().lower)
 
 
 def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:

@@ -96,9 +96,9 @@ def test_sums_of_losses_have_rays_exactly_outside_their_slopes(seed: int) -> Non
     x.value = 1.0
     ends = -float(weights @ np.maximum(-slopes, 0)) - 2 * v, float(weights @ np.maximum(slopes, 0)) + 2 * v
     for c in (ends[0] - 2.0**-20, ends[0], sum(ends) / 2, ends[1], ends[1] + 2.0**-20):
-        stated = cp.Problem(cp.Minimize(weights @ cp.logistic(slopes * x) + v * cp.huber(x) - c * x))
+        cvxpy_problem = cp.Problem(cp.Minimize(weights @ cp.logistic(slopes * x) + v * cp.huber(x) - c * x))
         with working_precision():
-            problem = as_read_by_the_kernel(stated)
+            problem = as_read_by_the_kernel(cvxpy_problem)
         accepted = [is_accepted(problem, [Fraction(sign)]) for sign in (1, -1)]
         assert accepted == [c > ends[1], c < ends[0]]
 

@@ -255,7 +255,7 @@ def _is_whole_basis(Q: Float[Array, "n r"], pivots: Int[Array, " r"]) -> bool:
         return False
     block = Q[pivots]
     is_square = len(pivots) == Q.shape[1] == len(np.unique(pivots))
-    return is_square and bool((np.diag(block) > 0).all()) and np.count_nonzero(block) == len(block)
+    return is_square and bool((np.diag(block) > 0).all() and np.count_nonzero(block) == len(block))
 
 
 @dataclass(frozen=True, eq=False)
