@@ -67,6 +67,13 @@ MAX_ENTRY = 1e150
 class Atom(ABC):
     """A function of k numbers."""
 
+    is_homogeneous: bool = False
+    """True if t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
+    is_nondecreasing: bool = False
+    """True if f does not decrease in any number, and numbers above those of the domain belong to it."""
+    has_sublinear_growth: bool = False
+    """True if f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
+
     @property
     def sign(self) -> int:
         """1 for a convex function, -1 for a concave one."""
@@ -76,21 +83,6 @@ class Atom(ABC):
     def is_convex(self) -> bool:
         """True if sign f is proved to be convex on its whole domain."""
         return True
-
-    @property
-    def is_homogeneous(self) -> bool:
-        """True if t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
-        return False
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        """True if f does not decrease in any number, and numbers above those of the domain belong to it."""
-        return False
-
-    @property
-    def has_sublinear_growth(self) -> bool:
-        """True if f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
-        return False
 
     def has_size(self, k: int) -> bool:
         """Return whether the function takes k numbers."""
@@ -123,9 +115,7 @@ class AtomOfSeveral(Atom):
 class SumOfAbsoluteValues(AtomOfSeveral):
     """|u_1| + ... + |u_k|."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         return total(abs(entry) for entry in u)
@@ -137,9 +127,7 @@ class SumOfAbsoluteValues(AtomOfSeveral):
 class LargestAbsoluteValue(AtomOfSeveral):
     """max |u_i|."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         return largest([abs(entry) for entry in u])
@@ -151,13 +139,8 @@ class LargestAbsoluteValue(AtomOfSeveral):
 class LargestEntry(AtomOfSeveral):
     """max u_i."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
+    is_homogeneous = True
+    is_nondecreasing = True
 
     def value(self, u: Vector) -> Number | None:
         return largest(u)
@@ -169,17 +152,12 @@ class LargestEntry(AtomOfSeveral):
 class SmallestEntry(AtomOfSeveral):
     """min u_i."""
 
+    is_homogeneous = True
+    is_nondecreasing = True
+
     @property
     def sign(self) -> int:
         return -1
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         return -largest([-entry for entry in u])
@@ -192,18 +170,13 @@ class SmallestEntry(AtomOfSeveral):
 class SumOfLargest(AtomOfSeveral):
     """The sum of the `count` largest entries; of a count that is not whole, the next entry counts for the fraction."""
 
+    is_homogeneous = True
+    is_nondecreasing = True
+
     count: Fraction
 
     def has_size(self, k: int) -> bool:
         return 0 < self.count <= k
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         # count t + sum max(u - t, 0) is an upper bound for every t. A choice of entries is a lower bound.
@@ -223,9 +196,7 @@ class SumOfLargest(AtomOfSeveral):
 class EuclideanNorm(AtomOfSeveral):
     """The square root of the sum of the squares."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         return root(total(pair_product(entry, entry) for entry in u))
@@ -238,11 +209,9 @@ class EuclideanNorm(AtomOfSeveral):
 class PNorm(AtomOfSeveral):
     """(sum |u_i|^p)^(1/p) for p > 1."""
 
-    p: Fraction
+    is_homogeneous = True
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    p: Fraction
 
     def value(self, u: Vector) -> Number | None:
         return real_power(total(real_power(abs(entry), self.p) for entry in u), 1 / self.p)
@@ -268,12 +237,10 @@ class SumOfSquares(AtomOfSeveral):
 class SquaresOverLast(Atom):
     """(u_1^2 + ... + u_(k-1)^2) / u_k for u_k > 0."""
 
+    is_homogeneous = True
+
     def has_size(self, k: int) -> bool:
         return k >= 2
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         return quotient(total(pair_product(entry, entry) for entry in u[:-1]), u[-1]) if is_positive(u[-1]) else None
@@ -367,18 +334,11 @@ class Power(Atom):
     def __init__(self, p: Fraction) -> None:
         self.p = p
         self._is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
+        self.is_nondecreasing = self.has_sublinear_growth = self.sign < 0
 
     @property
     def sign(self) -> int:
         return -1 if 0 < self.p < 1 else 1
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return self.sign < 0
-
-    @property
-    def has_sublinear_growth(self) -> bool:
-        return self.sign < 0
 
     def value(self, u: Vector) -> Number | None:
         if self._is_even and self.p.numerator.bit_count() == 1:
@@ -406,9 +366,7 @@ class Power(Atom):
 class Exponential(Atom):
     """e^u."""
 
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
+    is_nondecreasing = True
 
     def value(self, u: Vector) -> Number | None:
         return exponential(u[0])
@@ -441,17 +399,12 @@ class ProductWithExponential(Atom):
 class Logarithm(Atom):
     """log(u) for u > 0."""
 
+    is_nondecreasing = True
+    has_sublinear_growth = True
+
     @property
     def sign(self) -> int:
         return -1
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
-
-    @property
-    def has_sublinear_growth(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         return logarithm(u[0]) if is_positive(u[0]) else None
@@ -491,9 +444,7 @@ class Entropy(Atom):
 class LogisticLoss(Atom):
     """log(1 + e^u)."""
 
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
+    is_nondecreasing = True
 
     def value(self, u: Vector) -> Number | None:
         size = to_ball(u[0])
@@ -509,12 +460,10 @@ class LogisticLoss(Atom):
 class RelativeEntropy(Atom):
     """u_1 log(u_1 / u_2) for u_1 >= 0 and u_2 > 0."""
 
+    is_homogeneous = True
+
     def has_size(self, k: int) -> bool:
         return k == 2
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         x, y = u
@@ -542,9 +491,7 @@ class Divergence(RelativeEntropy):
 class LogSumExp(AtomOfSeveral):
     """log(e^(u_1) + ... + e^(u_k))."""
 
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
+    is_nondecreasing = True
 
     def value(self, u: Vector) -> Number | None:
         shift = midpoint(largest(u))
@@ -561,6 +508,9 @@ class LogSumExp(AtomOfSeveral):
 class GeometricMean(Atom):
     """The product of u_i^w_i for u >= 0, with weights w > 0 of sum 1."""
 
+    is_homogeneous = True
+    is_nondecreasing = True
+
     weights: tuple[Fraction, ...]
 
     @property
@@ -569,14 +519,6 @@ class GeometricMean(Atom):
 
     def has_size(self, k: int) -> bool:
         return k == len(self.weights)
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         result: Number = Fraction(1)
@@ -615,9 +557,7 @@ class MatrixAtom(Atom):
 class LargestEigenvalue(MatrixAtom):
     """The largest eigenvalue."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         X = symmetric_part(u, self.n)
@@ -676,14 +616,12 @@ class LogDeterminant(MatrixAtom):
 class SumOfLargestEigenvalues(MatrixAtom):
     """The sum of the `count` largest eigenvalues; the next one counts for the fraction of a count."""
 
+    is_homogeneous = True
+
     count: Fraction
 
     def has_size(self, k: int) -> bool:
         return super().has_size(k) and 0 < self.count <= self.n
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         eigenvalues = eigenvalues_of(symmetric_part(u, self.n))
@@ -735,9 +673,7 @@ class SingularValueAtom(Atom):
 class SpectralNorm(SingularValueAtom):
     """The largest singular value."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         X = [list(u[i * self.n : (i + 1) * self.n]) for i in range(self.m)]
@@ -754,9 +690,7 @@ class SpectralNorm(SingularValueAtom):
 class NuclearNorm(SingularValueAtom):
     """The sum of the singular values."""
 
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
+    is_homogeneous = True
 
     def value(self, u: Vector) -> Number | None:
         floats = np.array([nearest_float(entry) for entry in u]).reshape(self.m, self.n)
@@ -799,15 +733,13 @@ class NuclearNorm(SingularValueAtom):
 class MatrixFraction(Atom):
     """tr Xᵀ P^-1 X of an n x k matrix X and the symmetric part of a definite n x n matrix P, one after the other."""
 
+    is_homogeneous = True
+
     n: int
     k: int
 
     def has_size(self, k: int) -> bool:
         return k == self.n * (self.k + self.n)
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         n, k = self.n, self.k
@@ -840,19 +772,14 @@ class MatrixFraction(Atom):
 class PowerMean(AtomOfSeveral):
     """(sum u_i^p)^(1/p) for p below 1 other than 0: of u >= 0, and of u > 0 if p < 0."""
 
+    is_homogeneous = True
+    is_nondecreasing = True
+
     p: Fraction
 
     @property
     def sign(self) -> int:
         return -1
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
-
-    @property
-    def is_nondecreasing(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         if not all(is_positive(entry) if self.p < 0 else is_at_most(ZERO, entry) for entry in u):
@@ -872,6 +799,8 @@ class PowerMean(AtomOfSeveral):
 class Perspective(Atom):
     """s f(u / s) for s > 0, where s is the last number."""
 
+    is_homogeneous = True
+
     function: Atom
 
     @property
@@ -884,10 +813,6 @@ class Perspective(Atom):
     @property
     def is_convex(self) -> bool:
         return self.function.is_convex
-
-    @property
-    def is_homogeneous(self) -> bool:
-        return True
 
     def value(self, u: Vector) -> Number | None:
         *entries, s = u
