@@ -188,15 +188,9 @@ class FloatForm(AffineForm):
 
     @classmethod
     def of_entries(cls, entries: Sequence[tuple[Row, Ball]], shape: tuple[int, ...]) -> FloatForm:
-        mids, radii = enclosures([value for row, _ in entries for value in row.values()])
-        columns = np.array([k for row, _ in entries for k in row], dtype=np.int32)
-        pointers = np.concatenate([[0], np.cumsum([len(row) for row, _ in entries], dtype=int)]).astype(np.int32)
-        size = (len(entries), int(columns.max(initial=-1)) + 1)
-        # SciPy sorts and compacts the arrays of a matrix in place: no two matrices share them.
-        matrix, radius = (
-            scipy.sparse.csr_array((values, columns.copy(), pointers.copy()), shape=size) for values in (mids, radii)
-        )
-        return cls(shape, matrix, _without_zeros(radius), enclosures([offset for _, offset in entries]))
+        rows = [row for row, _ in entries]
+        width = max((k for row in rows for k in row), default=-1) + 1
+        return cls(shape, *enclosed_rows(rows, width), enclosures([offset for _, offset in entries]))
 
     @classmethod
     def concatenated(cls, forms: Sequence[AffineForm]) -> FloatForm:
@@ -205,14 +199,11 @@ class FloatForm(AffineForm):
         if len(parts) == 1:
             return parts[0].reshaped((size,))
         width = max(part.matrix.shape[1] for part in parts)
-        matrix = scipy.sparse.vstack([_with_width(part.matrix, width) for part in parts], format="csr")
+        matrix = scipy.sparse.vstack([with_width(part.matrix, width) for part in parts], format="csr")
         radius = None
         if any(part.radius is not None for part in parts):
             radius = scipy.sparse.vstack(
-                [
-                    _zeros(len(part), width) if part.radius is None else _with_width(part.radius, width)
-                    for part in parts
-                ],
+                [_zeros(len(part), width) if part.radius is None else with_width(part.radius, width) for part in parts],
                 format="csr",
             )
         offsets = tuple(np.concatenate(side) for side in zip(*(part.enclosure for part in parts), strict=True))
@@ -299,14 +290,14 @@ class FloatForm(AffineForm):
             first = term if self.is_constant else self
             return FloatForm(self.shape, first._matrix, first.radius, offsets)
         width = max(self.matrix.shape[1], term.matrix.shape[1])
-        x, y = _with_width(self.matrix, width), _with_width(term.matrix, width)
+        x, y = with_width(self.matrix, width), with_width(term.matrix, width)
         with np.errstate(all="ignore"):
             result = x + y
             # The error of each sum, as in `sum_error`.
             y_part = result - x
             radius = _without_zeros(absolute(((x - (result - y_part)) + (y - y_part)).tocsr()))
             for part in (self.radius, term.radius):
-                radius = radius if part is None else (radius + _with_width(part, width)) * INFLATION
+                radius = radius if part is None else (radius + with_width(part, width)) * INFLATION
         return FloatForm(self.shape, result.tocsr(), radius, offsets)
 
     def scaled(self, factors: Sequence[Ball]) -> FloatForm:
@@ -443,8 +434,22 @@ def _zeros(m: int, n: int) -> Any:
     return scipy.sparse.csr_array((m, n))
 
 
-def _with_width(matrix: Any, width: int) -> Any:
-    """Return a sparse matrix with further empty columns."""
+def enclosed_rows(rows: Sequence[Row], width: int) -> tuple[Any, Any]:
+    """Return a sparse matrix of floats near the balls of some rows, and their radii without zeros.
+
+    SciPy sorts and compacts the arrays of a matrix in place, so that no two matrices share them.
+    """
+    columns = np.array([k for row in rows for k in row], dtype=np.int32)
+    pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=int)]).astype(np.int32)
+    matrix, radius = (
+        scipy.sparse.csr_array((side, columns.copy(), pointers.copy()), shape=(len(rows), width))
+        for side in enclosures([value for row in rows for value in row.values()])
+    )
+    return matrix, _without_zeros(radius)
+
+
+def with_width(matrix: Any, width: int) -> Any:
+    """Return a sparse matrix of as many columns as are given; those that come or go are empty."""
     return scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
@@ -476,8 +481,8 @@ class FloatRowBlock(RowBlock):
 
     def __init__(self, form: FloatForm, n_unknowns: int) -> None:
         self.n_unknowns = n_unknowns
-        self.floats: Any = _with_width(form.matrix, n_unknowns)
-        self.radius: Any = None if form.radius is None else _without_zeros(_with_width(form.radius, n_unknowns))
+        self.floats: Any = with_width(form.matrix, n_unknowns)
+        self.radius: Any = None if form.radius is None else _without_zeros(with_width(form.radius, n_unknowns))
         self.float_offsets: Array
         self.float_offset_radii: Array
         self.float_offsets, self.float_offset_radii = form.enclosure

@@ -40,7 +40,7 @@ from boostopt.problem_certificates.minorants.lagrangian_minorant import (
     affine_minorant,
     float_minorant,
 )
-from boostopt.problem_certificates.minorants.sparse_slopes import FreeNumber, sparse_slope_changes
+from boostopt.problem_certificates.minorants.sparse_slopes import FreeNumber, family_numbers, sparse_slope_changes
 from boostopt.problem_certificates.problem_reading import ReadProblem
 
 MIN_SPARSE_SLOPES = 100
@@ -365,12 +365,9 @@ def _free_numbers(
             family = families.get((index, k))
             if family is None:
                 continue
-            multiplier = abs(float(mu.mid()))
-            for entry, (column, size) in enumerate(zip(family.directions, family.sizes, strict=True)):
-                places = [group[i] for i, _ in column]
-                if is_free[places].all():
-                    numbers.append(FreeNumber("family", size * multiplier, entry, (index, k)))
-                    blocks.append(midpoints(coefficient for _, coefficient in column) @ arguments[places])
+            for number, places, weights in family_numbers(family, mu, (index, k), group, is_free):
+                numbers.append(number)
+                blocks.append(midpoints(weights) @ arguments[places])
     for kind, rows, multipliers in (
         ("inequality", problem.inequalities.rows, choice.inequality),
         ("equality", problem.equalities.rows, np.full(len(choice.equality), np.inf)),

@@ -7,7 +7,7 @@ every minorant has the slope 0 along these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,13 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, enclosing_balls, enclosures, pivots
-from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, as_float_form, product
+from boostopt.problem_certificates.arithmetic.float_forms import (
+    FloatForm,
+    as_float_form,
+    enclosed_rows,
+    product,
+    with_width,
+)
 from boostopt.problem_certificates.arithmetic.sparse_solutions import LINALG, SparseSystem, factorization
 from boostopt.problem_certificates.atoms.base import MinorantFamily
 from boostopt.problem_certificates.minorants.lagrangian_minorant import AffineMinorant, Choice
@@ -255,6 +261,27 @@ def _transposed_part(matrix: Any, entries: list[int]) -> Any:
     return scipy.sparse.csr_array(columns[:, entries].T)
 
 
+def family_numbers(
+    family: MinorantFamily, mu: Ball, position: tuple[int, int], group: Sequence[int], is_free: Bool[Array, " k"]
+) -> Iterator[tuple[FreeNumber, list[int], list[Ball]]]:
+    """Yield the numbers of a family whose arguments are free, with the places and weights of their directions.
+
+    Parameters
+    ----------
+    family, mu, position
+        The family of minorants, its multiplier, and the positions of its atom and of its group.
+    group
+        The positions of its arguments among those of the atom.
+    is_free
+        Whether an argument of the atom may change.
+    """
+    multiplier = abs(float(mu.mid()))
+    for entry, (column, size) in enumerate(zip(family.directions, family.sizes, strict=True)):
+        places = [group[i] for i, _ in column]
+        if is_free[places].all():
+            yield FreeNumber("family", size * multiplier, entry, position), places, [weight for _, weight in column]
+
+
 def free_rows(
     problem: ReadProblem,
     choice: Choice,
@@ -281,12 +308,9 @@ def free_rows(
             family = families.get((index, k))
             if family is None:
                 continue
-            multiplier = abs(float(mu.mid()))
-            for entry, (column, size) in enumerate(zip(family.directions, family.sizes, strict=True)):
-                places = [group[i] for i, _ in column]
-                if is_free[places].all():
-                    numbers.append(FreeNumber("family", size * multiplier, entry, (index, k)))
-                    columns.append([(place, weight) for place, (_, weight) in zip(places, column, strict=True)])
+            for number, places, weights in family_numbers(family, mu, (index, k), group, is_free):
+                numbers.append(number)
+                columns.append(list(zip(places, weights, strict=True)))
         if columns:
             forms.append(_combinations(arguments, columns))
         values = FloatForm.concatenated([values, _combinations(arguments, gradients)])
@@ -311,13 +335,8 @@ def _over_x(block: Any, values: FloatForm, n: int) -> FloatForm:
     if block.is_affine(n):
         return form
     width = len(values)
-    weights, radius = (None if part is None else _of_width(part, width) for part in (form.matrix, form.radius))
+    weights, radius = (None if part is None else with_width(part, width) for part in (form.matrix, form.radius))
     return values.image(weights, radius, form.shape)
-
-
-def _of_width(matrix: Any, width: int) -> Any:
-    """Return a sparse matrix whose further columns are empty with another number of columns."""
-    return scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], width))
 
 
 def _combinations(form: FloatForm, terms: Sequence[Sequence[tuple[int, Ball]]]) -> FloatForm:
@@ -328,14 +347,8 @@ def _combinations(form: FloatForm, terms: Sequence[Sequence[tuple[int, Ball]]]) 
         for place, weight in sorted(pairs, key=lambda pair: pair[0]):
             row[place] = row.get(place, ZERO) + weight  # sums of balls: floats would need a bound of their rounding
         rows.append(row)
-    columns = np.array([place for row in rows for place in row], dtype=np.int32)
-    pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=int)]).astype(np.int32)
-    mids, radius = (
-        # SciPy sorts and compacts the arrays of a matrix in place: no two matrices share them.
-        scipy.sparse.csr_array((side, columns.copy(), pointers.copy()), shape=(len(terms), len(form)))
-        for side in enclosures([weight for row in rows for weight in row.values()])
-    )
-    return form.image(mids, radius if radius.data.any() else None, (len(terms),))
+    mids, radius = enclosed_rows(rows, len(form))
+    return form.image(mids, radius if radius.nnz else None, (len(terms),))
 
 
 def _dependent_entries(problem: ReadProblem, entries: Sequence[int]) -> set[int]:

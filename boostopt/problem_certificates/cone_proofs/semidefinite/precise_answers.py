@@ -268,8 +268,7 @@ class _PreciseMethod:
         gram = [[ZERO] * self.n for _ in range(self.n)]
         for block, Z, inverse in zip(self.blocks, point.Z, inverses, strict=True):
             block.add_gram(gram, Z, inverse)
-        system = flint.arb_mat(gram)
-        system = ((system + system.transpose()) / 2).mid()
+        system = symmetric(flint.arb_mat(gram))
         mu = (complementarity / self.degree).mid()
 
         def direction(target: Ball, correction: list[Matrix] | None) -> tuple[list[Ball], list[Matrix], list[Matrix]]:
@@ -279,13 +278,13 @@ class _PreciseMethod:
             ]
             if correction is not None:
                 fixed = [part - change for part, change in zip(fixed, correction, strict=True)]
-            sums = self._sums([_symmetric(part) for part in fixed])
+            sums = self._sums([symmetric(part) for part in fixed])
             right = [total - rest for total, rest in zip(sums, dual, strict=True)]
             x = system.solve(flint.arb_mat(self.n, 1, right), algorithm="approx").mid().entries()
             images = [block.image(x).mid() for block in self.blocks]
             S = [(image + rest).mid() for image, rest in zip(images, primal, strict=True)]
             Z = [
-                _symmetric(part - Z * image * inverse)
+                symmetric(part - Z * image * inverse)
                 for part, Z, image, inverse in zip(fixed, point.Z, images, inverses, strict=True)
             ]
             return x, S, Z
@@ -317,7 +316,8 @@ def _identity(order: int) -> Matrix:
     return flint.arb_mat(order, order, [flint.arb(int(i == j)) for i in range(order) for j in range(order)])
 
 
-def _symmetric(X: Matrix) -> Matrix:
+def symmetric(X: Matrix) -> Matrix:
+    """Return the symmetric part of a matrix, without radii."""
     return ((X + X.transpose()) / 2).mid()
 
 
@@ -325,11 +325,16 @@ def _size(values: Sequence[Ball]) -> float:
     return max((abs(float(value)) for value in values), default=0.0)
 
 
-def _inner(first: Sequence[Ball], second: Sequence[Ball]) -> Ball:
+def sum_of_products(first: Sequence[Ball], second: Sequence[Ball]) -> Ball:
+    """Return the inner product of two vectors of balls."""
     total = ZERO
     for a, b in zip(first, second, strict=True):
         total += a * b
-    return total.mid()
+    return total
+
+
+def _inner(first: Sequence[Ball], second: Sequence[Ball]) -> Ball:
+    return sum_of_products(first, second).mid()
 
 
 def _product(first: Sequence[Matrix], second: Sequence[Matrix]) -> Ball:

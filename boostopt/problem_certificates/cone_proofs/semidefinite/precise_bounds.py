@@ -14,7 +14,6 @@ import numpy as np
 
 from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
-    Ball,
     ball,
     balls,
     enclosures,
@@ -30,6 +29,8 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers impo
     PreciseBlock,
     lower_factor,
     precise_blocks,
+    sum_of_products,
+    symmetric,
 )
 from boostopt.problem_certificates.cone_proofs.weak_duality import DualBound, Multipliers
 
@@ -54,7 +55,7 @@ def precise_point(form: ConeForm, answer: PreciseAnswer) -> ProvedPoint | PointF
         for k, block in enumerate(precise_blocks(form)):
             if lower_factor(block.image(answer.x) + block.h) is None:
                 return PointFailure(f"no slack is proved in {_name(form, k)}")
-        upper = round_up(_sum_of_products(balls(form.c), list(answer.x)) + ball(form.offset))
+        upper = round_up(sum_of_products(balls(form.c), answer.x) + ball(form.offset))
         enclosure = enclosures(answer.x)
     if not (math.isfinite(upper) and np.isfinite(enclosure[1]).all()):
         return PointFailure("the objective overflows")
@@ -80,7 +81,7 @@ def _bound(form: ConeForm, multipliers: list[Matrix]) -> DualBound:
     blocks = precise_blocks(form)
     for _ in range(N_CORRECTIONS + 1):
         # Cholesky reads one triangle, and the bound both: without radii, a symmetric matrix stays one.
-        multipliers = [((matrix + matrix.transpose()) / 2).mid() for matrix in multipliers]
+        multipliers = [symmetric(matrix) for matrix in multipliers]
         corrected = _corrected(form, blocks, multipliers)
         if corrected is None:
             return failure
@@ -90,7 +91,7 @@ def _bound(form: ConeForm, multipliers: list[Matrix]) -> DualBound:
             return DualBound(-math.inf, f"the multiplier of {_name(form, k)} is not proved")
     total = ball(form.offset)
     for block, matrix in zip(blocks, multipliers, strict=True):
-        total -= _sum_of_products(block.h.entries(), matrix.entries())
+        total -= sum_of_products(block.h.entries(), matrix.entries())
     lower = round_down(total)
     if not math.isfinite(lower):
         return DualBound(-math.inf, "the bound overflows")
@@ -119,13 +120,6 @@ def _in_floats(form: ConeForm, multipliers: list[Matrix]) -> Multipliers:
         np.concatenate([midpoints(next(remaining).entries()) for _ in range(group.count)]) for group in form.groups
     ]
     return Multipliers(np.zeros(0), np.zeros(0), cones, np.zeros(form.n))
-
-
-def _sum_of_products(first: list[Ball], second: list[Ball]) -> Ball:
-    total = ZERO
-    for a, b in zip(first, second, strict=True):
-        total += a * b
-    return total
 
 
 def _name(form: ConeForm, k: int) -> str:
