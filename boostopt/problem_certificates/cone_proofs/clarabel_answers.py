@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
-from boostopt.errors import is_panic
+from boostopt.conic_programs.clarabel_solver import clarabel_settings, solve_by_clarabel
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 
 TOLERANCE = 1e-10
@@ -121,25 +121,16 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     cones.append(clarabel.NonnegativeConeT(sum(len(side) for side in sides[2:6])))
     for group in groups:
         cones += [_cone(clarabel, group)] * group.count
-    settings: Any = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE if groups else FINE_TOLERANCE
-    settings.max_threads = 1
+    settings = clarabel_settings(TOLERANCE if groups else FINE_TOLERANCE)
     if is_second:
         settings.static_regularization_constant = REGULARIZATION
         settings.tol_infeas_abs = settings.tol_infeas_rel = settings.reduced_tol_infeas_rel = MIN_RAY_TOLERANCE
     settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
     settings.chordal_decomposition_complete_dual = True
-    P = scipy.sparse.csc_array((n, n)) if form.P is None else scipy.sparse.triu(form.P, format="csc")
+    P = None if form.P is None else scipy.sparse.triu(form.P, format="csc")
     A = scipy.sparse.vstack(blocks, format="csc")
-    solver: Any = clarabel.DefaultSolver(
-        scipy.sparse.csc_matrix(P), form.c, scipy.sparse.csc_matrix(A), np.concatenate(sides), cones, settings
-    )
-    try:
-        solution = solver.solve()
-    except BaseException as failure:
-        if not is_panic(failure):
-            raise
+    solution = solve_by_clarabel(P, form.c, A, np.concatenate(sides), cones, settings)
+    if solution is None:
         return _no_answer(form)
     z = np.array(solution.z)
     cuts = np.cumsum([len(side) for side in sides])[:-1]

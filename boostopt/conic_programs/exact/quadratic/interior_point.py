@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
+from boostopt.conic_programs.clarabel_solver import clarabel_settings, solve_by_clarabel
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.errors import is_panic
 
 TOLERANCE = 1e-11
 """Accuracy that Clarabel is asked for; it stops earlier where it cannot reach it."""
@@ -43,31 +44,22 @@ def bounds_of_pairs(program: ConicProgram) -> tuple[Array, Array]:
 
 def approximate_active_set(program: ConicProgram) -> ActiveSet:
     """Return what is active in Clarabel's last iterate: where a multiplier is larger than the distance to the bound."""
-    import clarabel
-
-    interface: Any = clarabel
+    clarabel: Any = import_module("clarabel")
     n = program.shape[1]
     lower, upper = bounds_of_pairs(program)
     rows: Any = scipy.sparse.vstack([scipy.sparse.identity(n), program.A], format="csr")
     is_equation = lower == upper
     has_upper, has_lower = np.isfinite(upper) & ~is_equation, np.isfinite(lower) & ~is_equation
     n_equations, n_upper = int(is_equation.sum()), int(has_upper.sum())
-    settings: Any = interface.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-    solver = interface.DefaultSolver(
-        scipy.sparse.csc_matrix((n, n)) if program.P is None else scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),
+    solution = solve_by_clarabel(
+        None if program.P is None else scipy.sparse.triu(program.P),
         np.array(program.c),
-        scipy.sparse.csc_matrix(scipy.sparse.vstack([rows[is_equation], rows[has_upper], -rows[has_lower]])),
+        scipy.sparse.vstack([rows[is_equation], rows[has_upper], -rows[has_lower]]),
         np.concatenate([lower[is_equation], upper[has_upper], -lower[has_lower]]),
-        [interface.ZeroConeT(n_equations), interface.NonnegativeConeT(n_upper + int(has_lower.sum()))],
-        settings,
+        [clarabel.ZeroConeT(n_equations), clarabel.NonnegativeConeT(n_upper + int(has_lower.sum()))],
+        clarabel_settings(TOLERANCE),
     )
-    try:
-        solution: Any = solver.solve()
-    except BaseException as failure:
-        if not is_panic(failure):
-            raise
+    if solution is None:
         return ActiveSet(np.clip(np.zeros(n), program.lower, program.upper), is_equation.copy(), is_equation.copy())
     x, multipliers, distances = (np.nan_to_num(np.array(part)) for part in (solution.x, solution.z, solution.s))
     at_lower, at_upper = is_equation.copy(), is_equation.copy()
