@@ -69,7 +69,7 @@ nitpick_ignore_regex = [
         r"problem_certificates\.cone_proofs\.\w+\.ProgramProof|"
         r"cvxpy_functions\.\w+\.Description|"
         r"comparison\.work_precision\.\w+\.(CheapestRequest|PrecisionPoint)|"
-        r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|SolveResults|Run|Settings|"
+        r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|SolveResults|MeasuredSolves|Run|Settings|"
         r"(Problem)?(Benchmark|Compare)Keywords))",
     ),
 ]

@@ -11,11 +11,11 @@ from boostopt.comparison.failures import FAILURE
 from boostopt.comparison.rendering.phrases import measurement_text
 from boostopt.comparison.scores import MEAN, SCORE
 from boostopt.comparison.solve_record import Result
-from boostopt.comparison.solve_results import SolveResults, intersect_intervals
+from boostopt.comparison.solve_results import MeasuredSolves
 
 
 @dataclass(frozen=True)
-class Benchmark(SolveResults):
+class Benchmark(MeasuredSolves):
     """All solves of a benchmark: programs, backends, tolerances and repeats, in shuffled order.
 
     Attributes
@@ -55,21 +55,13 @@ class Benchmark(SolveResults):
             rows[score.program].append((score.backend, f"{score.tol:g}", score.result, seconds, ratio, score.reason))
         return "".join(html_table(label, cells, header) for label, cells in rows.items())
 
-    def interval(self, program: str) -> tuple[float, float]:
-        """Return the intersection of all certified intervals of a program, which contains the optimum."""
-        return intersect_intervals(self.runs_of(program))
-
     def to_json(self) -> str:
         """Return everything as JSON; numbers that are not finite become null."""
-        bounds = {label: self.interval(label) for label in self.programs}
         document = {
             "boostopt": self.boostopt,
             "machine": self.environment,
             "settings": self.settings.record(),
-            "programs": {
-                label: {**facts, "lower": bounds[label][0], "upper": bounds[label][1]}
-                for label, facts in self.programs.items()
-            },
+            "programs": self._programs_with_bounds(),
             "reached": self.has_target_gap,
             "contradicted": self.contradictory_programs,
             "scores": [SCORE.to_file(score) for score in self.scores],

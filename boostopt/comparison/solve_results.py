@@ -214,6 +214,23 @@ class SolveResults(ABC):
         """Return each solve as plain values by name."""
 
 
+@dataclass(frozen=True)
+class MeasuredSolves(SolveResults):
+    """Solves of several programs: what all measurements have in common."""
+
+    def interval(self, program: str) -> tuple[float, float]:
+        """Return the intersection of all certified intervals of a program, which contains the optimum."""
+        return intersect_intervals(self.runs_of(program))
+
+    def _programs_with_bounds(self) -> dict[str, dict[str, Any]]:
+        """Return the facts of each program by its label, with the ends of its interval."""
+        bounds = {label: self.interval(label) for label in self.programs}
+        return {
+            label: {**facts, "lower": bounds[label][0], "upper": bounds[label][1]}
+            for label, facts in self.programs.items()
+        }
+
+
 def intersect_intervals(runs: Iterable[SolveRecord]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; if it is empty, the lower bound is above the upper bound."""
     ran = [run for run in runs if run.ran]

@@ -24,7 +24,7 @@ from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONA
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE
 from boostopt.programs.user_cvxpy_problem import ConvexProblem, load_answer
-from boostopt.solving.solution import PHASES, Verdict, total_iterations, verdict_of
+from boostopt.solving.solution import PHASES, Verdict, outcome_of_attempt, total_iterations, verdict_of
 from boostopt.solving.solve_request import raise_if_options_rejected
 
 NO_VALUES = "the solver left no values"
@@ -149,9 +149,7 @@ class ProblemSolution:
         certificate = self.certificate.certificate
         if certificate is not None and certificate.is_decided:
             return certificate.status
-        if self.best is None:
-            return "failed"
-        return "stopped" if self.verdict is Verdict.NONE else "solved"
+        return outcome_of_attempt(self.best, self.verdict).key
 
     @property
     def verdict(self) -> Verdict:

@@ -226,14 +226,28 @@ class Solution:
 
 def outcome_of(certificate: Certificate, attempt: Attempt | None, verdict: Verdict) -> Outcome:
     """Return the outcome of a solve with this certificate, this best attempt and this verdict."""
-    if certificate.infeasible:
-        return Outcome.INFEASIBLE
+    return Outcome.INFEASIBLE if certificate.infeasible else outcome_of_attempt(attempt, verdict)
+
+
+def outcome_of_attempt(attempt: Attempt | None, verdict: Verdict) -> Outcome:
+    """Return the outcome of a solve that proves nothing infeasible or unbounded."""
     if attempt is None:
         return Outcome.FAILED
     return Outcome.STOPPED if verdict is Verdict.NONE else Outcome.SOLVED
 
 
-def total_iterations(attempts: Sequence[Attempt]) -> int | None:
+@runtime_checkable
+class CountedAttempt(Protocol):
+    """The iterations of an attempt, or of its record."""
+
+    @property
+    def iterations(self) -> int | None: ...
+
+    @property
+    def is_continuation(self) -> bool | None: ...
+
+
+def total_iterations(attempts: Sequence[CountedAttempt]) -> int | None:
     """Return the number of iterations over all runs of the solvers; None if no solver counts them."""
     counts = list[int]()
     for attempt in attempts:

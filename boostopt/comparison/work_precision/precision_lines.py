@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from boostopt._utils.validation import check_tolerance
-from boostopt.comparison.solve_results import SolveResults
+from boostopt.comparison.solve_results import MeasuredSolves
 from boostopt.comparison.work_precision.precision_points import (
     CheapestRequest,
     PrecisionPoint,
@@ -18,7 +18,7 @@ from boostopt.errors import unknown_name
 
 
 @dataclass(frozen=True)
-class PrecisionLines(SolveResults):
+class PrecisionLines(MeasuredSolves):
     """Solves at several requests, as the lines of a work-precision diagram; the `tol` of a solve is its request."""
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 from boostopt._utils.files import Keys
 from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.comparison.solve_record import AttemptRecord, SolveRecord
+from boostopt.solving.solution import total_iterations
 
 SOLVER_PHASES = ("build", "canonicalize", "solve", "recover")
 """Phases of an attempt, without that of the certificate."""
@@ -207,7 +208,7 @@ def _checkpoint(runs: Sequence[SolveRecord], k: int) -> PrecisionPoint:
         claimed_gap=_largest(attempt.claimed_gap for attempt in attempts),
         claims=all(attempt.claims for attempt in attempts),
         residual=None,
-        iterations=_median_count(_total_iterations(run.log[: k + 1]) for run in runs),
+        iterations=_median_count(total_iterations(run.log[: k + 1]) for run in runs),
         seconds=_median_total(spent),
         phases={phase: median(phases[phase] for phases in spent) for phase in SOLVER_PHASES},
         cpu_seconds=None,
@@ -222,17 +223,6 @@ def _sum_phases(attempts: Sequence[AttemptRecord]) -> dict[str, float]:
     return {
         phase: math.fsum((attempt.seconds or {}).get(phase) or 0.0 for attempt in attempts) for phase in SOLVER_PHASES
     }
-
-
-def _total_iterations(attempts: Sequence[AttemptRecord]) -> int | None:
-    """Return the iterations of attempts, where a continuation counts those of the attempt before itself."""
-    counts = list[int]()
-    for attempt in attempts:
-        if attempt.iterations is not None:
-            if attempt.is_continuation and counts:
-                counts.pop()
-            counts.append(attempt.iterations)
-    return sum(counts) if counts else None
 
 
 def _median_total(phases_of_runs: Iterable[Mapping[str, float | None]]) -> float:

@@ -11,7 +11,6 @@ from boostopt._utils.validation import check_numbers
 from boostopt.comparison.benchmark import GAPS
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.solve_record import Result, SolveRecord
-from boostopt.comparison.solve_results import intersect_intervals
 from boostopt.comparison.work_precision.precision_lines import PrecisionLines
 from boostopt.comparison.work_precision.precision_points import CheapestRequest
 
@@ -91,22 +90,14 @@ class WorkPrecision(PrecisionLines):
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def interval(self, program: str) -> tuple[float, float]:
-        """Return the intersection of all certified intervals of a program, which contains the optimum."""
-        return intersect_intervals(self.runs_of(program))
-
     def to_json(self) -> str:
         """Return everything as JSON; numbers that are not finite become null."""
-        bounds = {label: self.interval(label) for label in self.programs}
         document = {
             "boostopt": self.boostopt,
             "machine": self.environment,
             "settings": self.settings.record(),
             "requests": list(self.requests),
-            "programs": {
-                label: {**facts, "lower": bounds[label][0], "upper": bounds[label][1]}
-                for label, facts in self.programs.items()
-            },
+            "programs": self._programs_with_bounds(),
             "contradicted": self.contradictory_programs,
             "points": [point.record() for point in self.points],
             "runs": [run.to_file_entry() for run in self.runs],
