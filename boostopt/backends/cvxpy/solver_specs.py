@@ -81,6 +81,8 @@ class SolverSpec:
         The reason for which a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
     disabled_cones
         Cones that the solver supports nominally but does not get, each with the reason in a sentence.
+    is_simplex
+        Whether it is a simplex method.
     automatic
         Whether "auto" may choose it.
     """
@@ -108,6 +110,7 @@ class SolverSpec:
     linear_schedule: tuple[AttemptSettings, ...] = (AttemptSettings(PRIMAL, 1.0), AttemptSettings(DUAL, 1.0))
     remark: str = ""
     disabled_cones: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_simplex: bool = False
     automatic: bool = False
 
     @property
@@ -137,7 +140,7 @@ class SolverSpec:
     @property
     def has_coarse_requests(self) -> bool:
         """True if a looser tolerance ends the solver earlier, so that it is first asked for the target gap itself."""
-        return bool(self.tolerances) and not self.remark.startswith(SIMPLEX_REMARK)
+        return bool(self.tolerances) and not self.is_simplex
 
     def accuracy_of(self, rung: AttemptSettings, tol: float) -> float:
         """Return the tolerance of an attempt of the schedule at a target gap."""
@@ -262,6 +265,7 @@ SOLVERS: dict[str, SolverSpec] = {
         linear_schedule=(AttemptSettings(PRIMAL, 1e-1), AttemptSettings(DUAL, 1e-1)),
         disabled_cones={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
         remark=SIMPLEX_REMARK,
+        is_simplex=True,
     ),
     "OSQP": SolverSpec(
         package="osqp",
@@ -288,6 +292,7 @@ SOLVERS: dict[str, SolverSpec] = {
         max_tolerance=1e-7,
         status=lambda raw: str(raw["message"]),
         remark=SIMPLEX_REMARK,
+        is_simplex=True,
     ),
     "ECOS": SolverSpec(
         package="ecos",
@@ -340,6 +345,7 @@ SOLVERS: dict[str, SolverSpec] = {
             *("fval_bound", "eps_prox", "eta_prox"),
         ),
         remark=SIMPLEX_REMARK,
+        is_simplex=True,
     ),
     "GLPK": SolverSpec(
         package="cvxopt",
@@ -349,6 +355,7 @@ SOLVERS: dict[str, SolverSpec] = {
         max_accuracy=9e-4,
         max_tolerance=1e-7,
         remark=f"{SIMPLEX_REMARK}; {NO_ITERATION_COUNT_REMARK}",
+        is_simplex=True,
     ),
     "MPAX": SolverSpec(package="mpax", tolerances=("eps_abs", "eps_rel"), iterations="iteration_limit"),
     "GUROBI": SolverSpec(
