@@ -37,6 +37,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "test
 
 from benchmarks.ida_data import WHOLE, part_of, rows_of
 from benchmarks.package_tables import load_tables, missing_packages
+from benchmarks.pages import replace_between
 from boostopt import load_dataset
 from boostopt._utils.files import write_atomically
 
@@ -261,9 +262,7 @@ def compare_with(scores: Mapping[str, Score], rival: Mapping[str, Score]) -> str
 
 def write_page(page: Path, text: str) -> None:
     """Put tables on the page."""
-    head, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    tail = rest.split(END)[1]
-    write_atomically(page, lambda file: file.write(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}".encode()))
+    replace_between(page, BEGIN, END, text)
 
 
 def left_out() -> str:

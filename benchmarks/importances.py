@@ -23,7 +23,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from benchmarks.package_tables import PACKAGES, load_tables, missing_packages
-from boostopt._utils.files import write_atomically
+from benchmarks.pages import replace_between
 
 REPEATS = 5
 """Random orders of each feature."""
@@ -76,9 +76,7 @@ def main() -> None:
     text = format_table({name: rank_correlations(X, y) for name, (X, y) in load_tables().items()})
     print(text)
     if arguments.page is not None:
-        head, rest = arguments.page.read_text(encoding="utf-8").split(BEGIN)
-        page = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}"
-        write_atomically(arguments.page, lambda file: file.write(page.encode()))
+        replace_between(arguments.page, BEGIN, END, text)
 
 
 if __name__ == "__main__":

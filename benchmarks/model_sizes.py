@@ -29,7 +29,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from benchmarks.package_tables import PACKAGES, load_tables, missing_packages
-from boostopt._utils.files import write_atomically
+from benchmarks.pages import replace_between
 
 FOLDS = 5
 
@@ -138,9 +138,7 @@ def main() -> None:
     text = format_table(scores)
     print(text)
     if arguments.page is not None:
-        head, rest = arguments.page.read_text(encoding="utf-8").split(BEGIN)
-        page = f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}"
-        write_atomically(arguments.page, lambda file: file.write(page.encode()))
+        replace_between(arguments.page, BEGIN, END, text)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,18 @@ OBJECTS = {"a solution": solution, "a run": run, "a comparison": comparison}
 BACKEND = TEXT | NONE
 LIMIT = NUMBER | NONE
 
+MEASUREMENT = {
+    "repeats": WHOLE - {"10**400"},
+    "time_limit": LIMIT,
+    "forms": NAMES | NONE,
+    "isolate": FLAG,
+    "budget": LIMIT,
+    "random_state": WHOLE,
+    "progress": FLAG | FUNCTION,
+    "origin": NONE,
+    "resume": PATH | NONE,
+}
+
 SOLVE = {
     "backend": TEXT,
     "tol": NUMBER,
@@ -205,15 +217,7 @@ ENTRANCES = (
             "programs": NOTHING,
             "backends": NAMES,
             "profiles": NUMBERS,
-            "repeats": WHOLE - {"10**400"},
-            "time_limit": LIMIT,
-            "forms": NAMES | NONE,
-            "isolate": FLAG,
-            "budget": LIMIT,
-            "random_state": WHOLE,
-            "progress": FLAG | FUNCTION,
-            "origin": NONE,
-            "resume": PATH | NONE,
+            **MEASUREMENT,
         },
         {"programs": {"a solution": solution, "two of them and a solution": lambda: [program(), solution()]}},
         spared=PROCESSES,
@@ -226,15 +230,7 @@ ENTRANCES = (
             "problems": NOTHING,
             "backends": NAMES,
             "requests": NUMBERS,
-            "repeats": WHOLE - {"10**400"},
-            "time_limit": LIMIT,
-            "forms": NAMES | NONE,
-            "isolate": FLAG,
-            "budget": LIMIT,
-            "random_state": WHOLE,
-            "progress": FLAG | FUNCTION,
-            "origin": NONE,
-            "resume": PATH | NONE,
+            **MEASUREMENT,
         },
         {"problems": {"a solution": solution, "two of them and a solution": lambda: [program(), solution()]}},
         spared=PROCESSES,
