@@ -15,7 +15,9 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
 from boostopt.oracles import Feature, Fitted, Hypothesis, Stump, evaluate
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.feature_validation import FeatureMatrix
+from boostopt.rows.row_block import Split
 
 MAX_SPREAD_ROWS = 100_000
 """The number of examples from which spreads are computed; of more examples, equally distant ones are taken."""
@@ -69,17 +71,44 @@ def feature_spreads(model: BinaryModel, X: Any, c: ExampleVector) -> Float[Array
         (values,) = evaluate([hypothesis], matrix)
         spreads += shares * _standard_deviation(share * values, weights)
     for feature, votes in stumps.items():
-        spreads[feature] += _standard_deviation(_stump_votes(matrix.column(feature, features), votes), weights)
+        spreads[feature] += _spread_of_stumps(matrix.column(feature, features), weights, votes)
     return spreads
 
 
-def _stump_votes(values: Float[Array, " n"], votes: Sequence[tuple[Stump, float]]) -> Float[Array, " n"]:
-    """Return the sum of the votes of stumps on one feature, up to a constant."""
+def distributed_feature_spreads(model: BinaryModel, oracle: BinnedClass, features: int) -> Float[Array, " features"]:
+    """Return the spreads of `feature_spreads` for stumps over rows on a cluster, of all rows.
+
+    Parameters
+    ----------
+    model
+        Stumps of the class, and weights.
+    oracle
+        The class, whose rows are on the cluster.
+    features
+        The number of features.
+    """
+    spreads, total = np.zeros(features), float(np.abs(model.w).sum())
+    stumps: dict[int, list[tuple[Stump, float]]] = {}
+    for hypothesis, weight in combine_opposites(model.hypotheses, model.w):
+        if isinstance(hypothesis, Stump) and np.isfinite(hypothesis.threshold):
+            stumps.setdefault(hypothesis.feature, []).append((hypothesis, weight / total))
+    if stumps and (rows := oracle.binned_rows) is not None:
+        for feature, counts in rows.counts_by_code(sorted(stumps)).items():
+            # The rows of a code lie above the threshold before it, and not above the threshold of its number.
+            ends = [oracle.hypothesis_of(Split(feature, code, 1)) for code in range(len(counts) - 1)]
+            values = np.array([*(end.threshold for end in ends if isinstance(end, Stump)), np.inf])
+            spreads[feature] = _spread_of_stumps(values, counts.astype(np.float64), stumps[feature])
+    return spreads
+
+
+def _spread_of_stumps(values: Float[Array, " n"], c: ExampleVector, votes: Sequence[tuple[Stump, float]]) -> float:
+    """Return the standard deviation of the votes of stumps on one feature, from its values with multiplicities."""
     thresholds = np.array([stump.threshold for stump, _ in votes])
     order = thresholds.argsort()
     steps = np.array([2.0 * share * stump.sign for stump, share in votes])[order]
-    levels = np.concatenate([[0.0], np.cumsum(steps)])
-    return levels[np.searchsorted(thresholds[order], values)]  # the number of thresholds below each value
+    levels = np.concatenate([[0.0], np.cumsum(steps)])  # the votes up to a constant, by the number of thresholds below
+    counts = np.bincount(np.searchsorted(thresholds[order], values), c, len(levels))
+    return _standard_deviation(levels, counts)
 
 
 def _standard_deviation(values: Float[Array, " n"], c: ExampleVector) -> float:

@@ -25,7 +25,7 @@ from boostopt.boosting_certificates.feature_name_metadata import feature_metadat
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
-from boostopt.estimators.feature_importances import feature_spreads
+from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean
@@ -339,6 +339,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if result.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = result.names
         self._set_fitted_attributes(result.runs, result.classes)
+        self._scorers = tuple(
+            replace(scorer, spreads=distributed_feature_spreads(scorer, oracle, result.features))
+            for scorer, oracle in zip(self._scorers, result.oracles, strict=True)
+        )
         classes: list[Any] = self.classes_.tolist()
         findings = convergence_findings(settings, self.runs_, classes)
         self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings)

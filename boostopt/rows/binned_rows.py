@@ -13,6 +13,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8
 from boostopt.rows.block_sums import (
+    counts_by_code,
     example_weights,
     fingerprint,
     histogram,
@@ -153,6 +154,12 @@ class BinnedRows(ABC):
         return hashlib.sha256(
             repr((self.n_rows, self.n_examples, sorted(self.n_codes.items()), *total.tolist())).encode()
         ).hexdigest()
+
+    def counts_by_code(self, features: Sequence[int]) -> dict[int, Int[Array, " _"]]:
+        """Return the number of rows of each code of some features that have thresholds, counted with multiplicity."""
+        sizes = {j: self.n_codes[j] for j in features}
+        counts = self._map_reduce(counts_by_code, self.margins((), np.zeros(0, np.int64)), sizes)
+        return dict(zip(sizes, counts, strict=True))
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""

@@ -136,6 +136,19 @@ def fingerprint(
     return total
 
 
+def counts_by_code(
+    part: RowBlock, margins: Int32[Array, " n"], sizes: Mapping[int, int]
+) -> tuple[Int[Array, " _"], ...]:
+    """Return the numbers of rows of each code of some features, counted with multiplicity.
+
+    Parameters
+    ----------
+    sizes
+        The number of codes of each feature to count.
+    """
+    return tuple(np.bincount(part.codes[j], part.c, size).astype(np.int64) for j, size in sizes.items())
+
+
 def example_weights(
     part: RowBlock, margins: Int32[Array, " n"], grid: MarginGrid, table: Int[Array, " bins"]
 ) -> Int[Array, " n"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle
 from boostopt.oracles.base import HypothesisClass, require_oracle
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
@@ -68,6 +69,24 @@ LIMIT_WARNINGS = (
     (StopReason.TIME_LIMIT, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
 """The limits of runs: the stop reason, the parameter that sets the limit, and the text of the warning."""
+
+
+class DistributedBinaryFit(NamedTuple):
+    """The run of one class against the rest on a cluster.
+
+    Attributes
+    ----------
+    run
+        The run.
+    oracle
+        The class of hypotheses, over the rows on the cluster.
+    positive_fraction
+        The weight fraction of the positive class, in (0, 1).
+    """
+
+    run: Run
+    oracle: BinnedClass
+    positive_fraction: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +287,8 @@ class FitSettings:
         oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None)
         return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
 
-    def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> tuple[Run, float]:
-        """Boost rows on a cluster; return the run, and the weight fraction of the positive class.
+    def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> DistributedBinaryFit:
+        """Boost rows on a cluster.
 
         Parameters
         ----------
@@ -282,8 +301,8 @@ class FitSettings:
         if self.intercept:
             oracle = ClassWithConstants(oracle, int(X.shape[1]))
         parameters = self._formulation_parameters(oracle.total, oracle.N)
-        positive_fraction = (oracle.total + oracle.balance) / (2.0 * oracle.total)
-        return self._boost(oracle, parameters, None, checkpoint_path, label), positive_fraction
+        run = self._boost(oracle, parameters, None, checkpoint_path, label)
+        return DistributedBinaryFit(run, oracle, (oracle.total + oracle.balance) / (2.0 * oracle.total))
 
     def _boost(
         self,

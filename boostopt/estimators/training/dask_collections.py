@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +13,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.estimators.training.one_vs_rest import checkpoint_paths
+from boostopt.oracles.binned_class import BinnedClass
 
 UNSUPPORTED_PARAMETERS: dict[str, Any] = {
     "class_weight": None,
@@ -33,6 +33,8 @@ class DistributedFit:
     ----------
     runs
         The run of two classes, or one run for each class against the rest.
+    oracles
+        The class of hypotheses of each run, over the rows on the cluster.
     classes
         The labels, ascending, shape (classes,).
     shares
@@ -44,6 +46,7 @@ class DistributedFit:
     """
 
     runs: tuple[Run, ...]
+    oracles: tuple[BinnedClass, ...]
     classes: npt.NDArray[Any]
     shares: tuple[float, ...]
     features: int
@@ -92,15 +95,16 @@ def fit_distributed(
             f"the examples must have at least two classes; got {len(classes)} class. Add examples of another class."
         )
     positive_labels = classes[1:] if len(classes) == 2 else classes
-    results: Sequence[tuple[Run, float]] = [
+    results = [
         settings.fit_binary_distributed(features, indicator(y, label), c, file, label)
         for label, file in zip(
             positive_labels, checkpoint_paths(settings.checkpoint, len(positive_labels)), strict=True
         )
     ]
-    shares = tuple(share for _, share in results)
+    shares = tuple(fit.positive_fraction for fit in results)
     shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
-    return DistributedFit(tuple(run for run, _ in results), classes, shares, int(features.shape[1]), names)
+    runs, oracles = tuple(fit.run for fit in results), tuple(fit.oracle for fit in results)
+    return DistributedFit(runs, oracles, classes, shares, int(features.shape[1]), names)
 
 
 def predict_lazily(
