@@ -41,7 +41,7 @@ SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 # What builds, checks and installs a release, in an environment of its own.
 DIST := build/dist
 
-.PHONY: demo test test-part test-all environments browser oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick docs-part notebooks lab clean
+.PHONY: demo test test-part test-all environment docs-environment oldest-environment solvers-environment browser oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick docs-part notebooks lab clean
 
 demo: $(VENV)/.runtime-$(STATED)
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -63,7 +63,10 @@ test-all: $(VENV)/.dev-$(STATED)
 	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m untyped \
 	  $$(grep -rl --include='*.py' mark.untyped tests)
 
-environments: $(VENV)/.dev-$(STATED) $(VENV)/.docs-$(STATED) $(OLDEST)/.made-$(STATED) $(SOLVERS)/.made-$(STATED)
+environment: $(VENV)/.dev-$(STATED)
+docs-environment: $(VENV)/.docs-$(STATED)
+oldest-environment: $(OLDEST)/.made-$(STATED)
+solvers-environment: $(SOLVERS)/.made-$(STATED)
 
 # Reports in Chromium, on a desktop, on a phone and on paper.
 browser: $(VENV)/.dev-$(STATED)
@@ -149,9 +152,9 @@ $(VENV)/.runtime-$(STATED): | $(VENV)/.python
 	$(call INSTALL,$(VENV)) --editable .
 	@touch $@
 
-$(VENV)/.dev-$(STATED): $(VENV)/.runtime-$(STATED)
+$(VENV)/.dev-$(STATED): | $(VENV)/.python
 	$(call INSTALL,$(VENV)) --editable '.[dev]'
-	@touch $@
+	@touch $(VENV)/.runtime-$(STATED) $@
 
 $(VENV)/.docs-$(STATED): $(VENV)/.runtime-$(STATED)
 	$(call INSTALL,$(VENV)) --editable '.[docs]'
