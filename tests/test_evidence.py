@@ -382,6 +382,18 @@ def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
     assert dissertation_runs.as_in_print({**limited, "rounds": 1000}, "bin")["held"]
 
 
+def test_errors_of_runs_that_were_cut_off_are_open() -> None:
+    def unit(algorithm: str, held: bool, rounds: int, test: float) -> dict[str, Any]:
+        point = {"eta": 2000.0, "held": held, "rounds": rounds, "test": test, "seconds": 1.0}
+        parameters = {"data": "a9a", "hypotheses": "SVM", "algorithm": algorithm, "seed": 0}
+        return {"parameters": parameters, "result": {"points": [point]}, "cpu": 0.0}
+
+    claim = next(c for c in dissertation_claims.ETA if c.sentence == "T 5.24")
+    for held, rounds, holds in ((False, 500, None), (False, 20_000, True), (True, 500, True)):
+        decision = claim.decide(Results([unit("erlp", True, 80, 0.15), unit("corr", held, rounds, 0.2)]))
+        assert decision is not None and decision.holds is holds
+
+
 def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:
     points = [
         {"epsilon": 0.001, "share": share, "valid": valid, "test": test}

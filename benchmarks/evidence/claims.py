@@ -36,8 +36,8 @@ each time these pages are made. Five rules:
   *mostly*. Counts of sets in a printed table are those of its cells: a claim about two of its columns holds on a set
   where our means have the order of the printed ones. By chance they have it on half of the sets, and the claim
   reproduces in part where it holds on more.
-- A case is open where a run was cut off by a limit below that of print, so that it took its seconds at least. Open
-  cases are counted apart, and a set with open cases and without an exception is not decided.
+- A case is open where a run was cut off by a limit below that of print: it took its seconds at least, and its error
+  may be another one. Open cases are counted apart, and a set with open cases and without an exception is not decided.
 - A column of printed figures reproduces where no more of them miss ours than chance explains. A mean misses by over
   two standard errors in one of twenty cases: so one of seven sets may miss, two of ten. One draw misses the range of
   ten others in two of eleven.
