@@ -41,7 +41,10 @@ SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 # What builds, checks and installs a release, in an environment of its own.
 DIST := build/dist
 
-.PHONY: demo test test-part test-all environment docs-environment oldest-environment solvers-environment browser oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick docs-part notebooks lab clean
+# Pandoc and typst, which build the paper, in an environment of their own.
+PAPER := build/paper/tools
+
+.PHONY: demo test test-part test-all environment docs-environment oldest-environment solvers-environment browser oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick docs-part paper notebooks lab clean
 
 demo: $(VENV)/.runtime-$(STATED)
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -131,6 +134,11 @@ docs-part: $(VENV)/.docs-$(STATED)
 	BOOSTOPT_NOTEBOOKS=$(PART) $(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs \
 	  -d build/doctrees-part . build/docs-part
 
+# The paper as PDF, build/paper/paper.pdf.
+paper: $(PAPER)/.made-$(STATED)
+	$(PAPER)/bin/python docs/paper/build.py
+	@echo "paper: build/paper/paper.pdf"
+
 # NOTEBOOK=quickstart makes one of them, TEXT=yes takes over text alone and runs nothing.
 notebooks: $(VENV)/.docs-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebook_files.py $(if $(TEXT),--text) $(NOTEBOOK)
@@ -184,4 +192,9 @@ $(SOLVERS)/.made-$(STATED):
 $(DIST)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(DIST)
 	$(call PIP,$(DIST)) build twine pipx uv
+	@touch $@
+
+$(PAPER)/.made-$(STATED):
+	$(PYTHON) -m venv --clear $(PAPER)
+	$(call PIP,$(PAPER)) pypandoc_binary typst
 	@touch $@

@@ -35,6 +35,7 @@ from benchmarks.evidence.experiment import (
     count_agreements,
     count_by_set,
     count_cases,
+    count_orders,
     printed_numbers,
     round_digits,
 )
@@ -259,6 +260,40 @@ def test_a_claim_about_several_sets_is_decided_on_each() -> None:
     assert fixed is not None and not fixed.is_partial
 
 
+def test_open_cases_decide_a_set_only_where_they_cannot_change_it() -> None:
+    assert count_cases([True, True, False, None]) == Decision(None, "2 of 3 seeds, 1 open")
+    assert count_cases([True, True, None]) == Decision(True, "2 of 2 seeds, 1 open")
+    assert count_cases([False, False, None, None], always=True) == Decision(False, "0 of 2 seeds, 2 open")
+    partly = count_by_set({"a": [True, None], "b": [True]}, "runs", always=True)
+    assert partly == Decision(None, "a 1 of 1 and 1 open, b 1 of 1 runs", by_set={"b": True})
+    assert partly is not None and partly.is_partial
+    unknown = count_by_set({"a": [None]}, "runs", always=True)
+    assert unknown == Decision(None, "a 0 of 0 and 1 open runs")
+    assert unknown is not None and not unknown.is_partial
+    refuted = count_by_set({"a": [None], "b": [False, None]}, "runs", always=True)
+    assert refuted == Decision(False, "a 0 of 0 and 1 open, b 0 of 1 and 1 open runs", by_set={"b": False})
+
+
+def test_an_open_decision_shows_its_counts_and_no_verdict(whole: Work) -> None:
+    claims = (
+        Claim("D figure 2d", "Squares are slow.", lambda results: Decision(None, "0 of 0 and 3 open runs")),
+        Claim("D figure 2d", "Some are.", lambda results: Decision(None, "a 1 of 1, b 1 open", by_set={"a": True})),
+    )
+    page = claims_page([replace(SQUARES, claims=claims)], {"squares": whole.results["squares"]})
+    assert "| Squares are slow. | not decided yet | 0 of 0 and 3 open runs |" in page
+    assert "| Some are. | reproduces in part |" in page
+
+
+def test_orders_of_means_are_compared_where_print_has_one() -> None:
+    decision = count_orders({"a": (-1.0, -2.0), "b": (1.0, -0.1), "c": (-3.0, 0.0)}, "2 of 3")
+    words = "below on 2 of 3 sets, as in print on 1 of 2"
+    assert decision == Decision(False, words, "2 of 3", by_set={"a": True, "b": False}, chance=0.5)
+    assert decision is not None and not decision.is_partial  # one of two is chance
+    most = count_orders({"a": (-1.0, -2.0), "b": (1.0, -0.1), "c": (-3.0, -1.0)})
+    assert most is not None and most.is_partial
+    assert count_orders({"c": (-3.0, 0.0)}) is None
+
+
 def test_claims_are_undecided_without_results() -> None:
     empty = {experiment.name: Results() for experiment in EXPERIMENTS}
     page, measured = claims_page(EXPERIMENTS, empty), sum(len(experiment.claims) for experiment in EXPERIMENTS)
@@ -336,10 +371,27 @@ def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
     ended, stopped = ({"held": is_ended, "seconds": seconds} for is_ended, seconds in ((True, 3.0), (False, 2.0)))
     later = {**stopped, "seconds": 4.0}
     assert dissertation_runs.sooner(ended, later)
-    assert not dissertation_runs.sooner(later, ended)
+    assert dissertation_runs.sooner(later, ended) is False
     # Either may be the faster one: neither is known to be.
-    assert not dissertation_runs.sooner(ended, stopped)
-    assert not dissertation_runs.sooner(stopped, ended)
+    assert dissertation_runs.sooner(ended, stopped) is None
+    assert dissertation_runs.sooner(stopped, ended) is None
+    # All rounds of print are an end.
+    limited = {**stopped, "rounds": 20_000}
+    assert dissertation_runs.sooner(dissertation_runs.as_in_print(limited, "corr"), ended) is True
+    assert not dissertation_runs.as_in_print({**limited, "rounds": 500}, "corr")["held"]
+    assert dissertation_runs.as_in_print({**limited, "rounds": 1000}, "bin")["held"]
+
+
+def test_errors_of_runs_that_were_cut_off_are_open() -> None:
+    def unit(algorithm: str, held: bool, rounds: int, test: float) -> dict[str, Any]:
+        point = {"eta": 2000.0, "held": held, "rounds": rounds, "test": test, "seconds": 1.0}
+        parameters = {"data": "a9a", "hypotheses": "SVM", "algorithm": algorithm, "seed": 0}
+        return {"parameters": parameters, "result": {"points": [point]}, "cpu": 0.0}
+
+    claim = next(c for c in dissertation_claims.ETA if c.sentence == "T 5.24")
+    for held, rounds, holds in ((False, 500, None), (False, 20_000, True), (True, 500, True)):
+        decision = claim.decide(Results([unit("erlp", True, 80, 0.15), unit("corr", held, rounds, 0.2)]))
+        assert decision is not None and decision.holds is holds
 
 
 def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:

@@ -46,6 +46,7 @@ BOOSTERS: dict[str, dict[str, Any]] = {
     "smoothboost": {"kappa": 0.3, "gamma": 0.1, "theta": 0.05, "max_rounds": 8},
     "brownboost": {"kappa": 0.2, "max_rounds": 8},
     "madaboost": {"max_rounds": 8},
+    "nu_arc": {"nu": 4.0, "max_rounds": 8},
 }
 
 

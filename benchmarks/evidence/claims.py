@@ -26,14 +26,18 @@ HEADER = (
 ABOUT = """\
 One line for each claim, with what print says at its place, in a sentence of ours, and what is tested here. What an
 experiment decides is decided by the stored results of its units, by a comparison that stands beside the experiment,
-each time these pages are made. Four rules:
+each time these pages are made. Five rules:
 
 - What print shows with one random draw, which is lost, reproduces where it holds with more than half of our draws. A
   theorem reproduces where it holds in all.
 - Sets are no draws. A claim about several sets is decided on each of them, and all counts stand in its line; it
   reproduces in part where it holds on some of the sets. Classes, entropies, $\\eta$ and $\\nu$ are no draws either:
   on a set a claim holds where it does in all cases that print speaks of, or in more than half where print says
-  *mostly*.
+  *mostly*. Counts of sets in a printed table are those of its cells: a claim about two of its columns holds on a set
+  where our means have the order of the printed ones. By chance they have it on half of the sets, and the claim
+  reproduces in part where it holds on more.
+- A case is open where a run was cut off by a limit below that of print: it took its seconds at least, and its error
+  may be another one. Open cases are counted apart, and a set with open cases and without an exception is not decided.
 - A column of printed figures reproduces where no more of them miss ours than chance explains. A mean misses by over
   two standard errors in one of twenty cases: so one of seven sets may miss, two of ten. One draw misses the range of
   ten others in two of eleven.
@@ -133,14 +137,19 @@ def _counts(lines: Sequence[Line]) -> str:
 def _counts_by_set(lines: Sequence[Line]) -> str:
     """Return on how many claims that are decided set by set each set is as print says; "" where there are none."""
     rows = list[str]()
-    names = dict.fromkeys(name for line in lines for name in line.by_set)
-    for name in names:
-        outcomes = [line.by_set[name] for line in lines if name in line.by_set]
-        rows.append(f"| {name} | {sum(outcomes)} | {len(outcomes) - sum(outcomes)} |")
+    for paper in PAPERS.values():
+        decided = [line.by_set for line in lines if line.sentence.paper == paper]
+        for name in dict.fromkeys(name for by_set in decided for name in by_set):
+            outcomes = [by_set[name] for by_set in decided if name in by_set]
+            rows.append(f"| {paper} | {name} | {sum(outcomes)} | {len(outcomes) - sum(outcomes)} |")
     if not rows:
         return ""
     return "\n".join(
-        ["Claims that are decided set by set:\n", "| set | holds | does not |\n| :-- | --: | --: |", *rows]
+        [
+            "Claims that are decided set by set:\n",
+            "| paper | set | holds | does not |\n| :-- | :-- | --: | --: |",
+            *rows,
+        ]
     )
 
 
@@ -152,7 +161,9 @@ def _cell(text: str) -> str:
 def _verdict(decision: Decision) -> str:
     if decision.holds:
         return REPRODUCES
-    return IN_PART if decision.is_partial else DOES_NOT
+    if decision.is_partial:
+        return IN_PART
+    return OPEN if decision.holds is None else DOES_NOT
 
 
 def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results]) -> Iterator[Line]:
@@ -167,7 +178,7 @@ def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results])
                 cells = (claim.says, OPEN, "", "", command)
                 yield Line(SENTENCES[claim.sentence], cells, claim.is_weaker)
                 continue
-            verdict = f"{_verdict(decision)}{PART if is_part else ''}"
+            verdict = f"{_verdict(decision)}{PART if is_part and decision.holds is not None else ''}"
             cells = (claim.says, verdict, decision.ours, decision.printed_figure, command)
             yield Line(SENTENCES[claim.sentence], cells, claim.is_weaker, decision.by_set)
 

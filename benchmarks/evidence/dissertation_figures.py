@@ -388,7 +388,7 @@ def _pair(results: Results, name: str, hypotheses: str, total: str, corrective: 
     pairs = list(zip(first[0][1]["points"], second[0][1]["points"], strict=True))
     both = [(a, b) for a, b in pairs if a["held"] and b["held"]]
     faster, slower = (
-        sum(sooner(*pair) for pair in ordered_pairs) for ordered_pairs in (pairs, [(b, a) for a, b in pairs])
+        sum(sooner(*pair) is True for pair in ordered_pairs) for ordered_pairs in (pairs, [(b, a) for a, b in pairs])
     )
     row = [f"{name}, {hypotheses}, {corrective}", f"{len(both)} of {len(pairs)}"]
     for measure in ("rounds", "hypotheses"):

@@ -265,12 +265,19 @@ def best_point(points: list[dict[str, Any]]) -> dict[str, Any]:
     return min(points, key=lambda point: point["valid"])
 
 
-def sooner(one: Mapping[str, Any], rival: Mapping[str, Any], measure: str = "seconds") -> bool:
-    """Return whether a run is known to take less than another to its end by the rule.
+def sooner(one: Mapping[str, Any], rival: Mapping[str, Any], measure: str = "seconds") -> bool | None:
+    """Return whether a run takes less than another to its end; None where that is not known.
 
-    One that no rule ended takes what it took at least.
+    A run without an end by a rule takes what it took at least. `as_in_print` counts the rounds of print as an end.
     """
-    return one["held"] and one[measure] < rival[measure]
+    if one["held"] and one[measure] < rival[measure]:
+        return True
+    return False if rival["held"] and rival[measure] <= one[measure] else None
+
+
+def as_in_print(point: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
+    """Return a point of a curve that counts as ended if it has all rounds that print allows."""
+    return {**point, "held": point["held"] or point["rounds"] >= PRINTED_ROUNDS[algorithm in CORRECTIVE]}
 
 
 def is_in_range(figure: float, ours: Sequence[float]) -> bool:

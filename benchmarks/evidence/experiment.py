@@ -72,22 +72,25 @@ class Decision:
     Attributes
     ----------
     holds
-        Whether it does; of a claim about several sets, on each of them.
+        Whether it does; of a claim about several sets, on each of them. None where the results leave it open.
     ours, printed_figure
         Our figure, and the printed one; "" where print has words alone.
     by_set
-        Whether it holds on each set, for a claim that is decided set by set.
+        Whether it holds on each set, for a claim that is decided set by set; sets that are open are left out.
+    chance
+        The share of the sets on which it would hold by chance: on more it holds in part.
     """
 
-    holds: bool
+    holds: bool | None
     ours: str
     printed_figure: str = ""
     by_set: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    chance: float = 0.0
 
     @property
     def is_partial(self) -> bool:
-        """True if the claim holds on some sets and not on others."""
-        return not self.holds and any(self.by_set.values())
+        """True if the claim holds on some sets, and on others not or not as far as is known."""
+        return not self.holds and sum(self.by_set.values()) > self.chance * len(self.by_set)
 
 
 @cache
@@ -98,13 +101,13 @@ def _digest(names: tuple[str, ...]) -> str:
     return digest.hexdigest()[:12]
 
 
-def count_cases(holds: Iterable[bool], noun: str = "seeds", always: bool = False) -> Decision | None:
+def count_cases(holds: Iterable[bool | None], noun: str = "seeds", always: bool = False) -> Decision | None:
     """Return whether a claim holds with more than half of the draws, or in all cases; None where there are none.
 
     Parameters
     ----------
     holds
-        Of each draw or case, whether it holds there.
+        Of each draw or case, whether it holds there; None where the results leave it open.
     noun
         The counted things, in the plural.
     always
@@ -114,26 +117,54 @@ def count_cases(holds: Iterable[bool], noun: str = "seeds", always: bool = False
     outcomes = list(holds)
     if not outcomes:
         return None
-    n, n_true = len(outcomes), sum(outcomes)
-    return Decision(n_true == n if always else 2 * n_true > n, f"{n_true} of {n} {noun}")
+    n, n_true, n_open = len(outcomes), outcomes.count(True), outcomes.count(None)
+    least, most = (n_true == n, n_true + n_open == n) if always else (2 * n_true > n, 2 * (n_true + n_open) > n)
+    is_open = f", {n_open} open" if n_open else ""
+    return Decision(None if least != most else least, f"{n_true} of {n - n_open} {noun}{is_open}")
 
 
-def count_by_set(outcomes: Mapping[str, Sequence[bool]], noun: str = "seeds", always: bool = False) -> Decision | None:
+def count_by_set(
+    outcomes: Mapping[str, Sequence[bool | None]], noun: str = "seeds", always: bool = False
+) -> Decision | None:
     """Return whether a claim holds on each set, with the counts of every set; None where no set has a case.
 
     Parameters
     ----------
     outcomes
-        Of each set, whether the claim holds in each of its draws or cases; sets without any are left out.
+        Of each set, whether the claim holds in each of its draws or cases; sets without any are left out. None is a
+        case that the results leave open.
     noun, always
         As of `count_cases`, which decides each set.
     """
-    decisions = {name: count_cases(holds, noun, always) for name, holds in outcomes.items()}
-    by_set = {name: decision.holds for name, decision in decisions.items() if decision is not None}
+    decisions = {name: count_cases(holds, "", always) for name, holds in outcomes.items()}
+    decided = {name: decision for name, decision in decisions.items() if decision is not None}
+    if not decided:
+        return None
+    by_set = {name: decision.holds for name, decision in decided.items() if decision.holds is not None}
+    counts = [f"{name} {decision.ours.replace(' ,', ' and')}".rstrip() for name, decision in decided.items()]
+    holds = False if False in by_set.values() else None if len(by_set) < len(decided) else True
+    return Decision(holds, f"{', '.join(counts)} {noun}", by_set=by_set)
+
+
+def count_orders(differences: Mapping[str, tuple[float, float]], printed_figure: str = "") -> Decision | None:
+    """Return whether two means have the printed order on each set; None where there is no set.
+
+    By chance they have it on half of the sets.
+
+    Parameters
+    ----------
+    differences
+        Of each set, our mean of the first less that of the second, and the printed difference. Sets whose printed
+        means are equal are left out.
+    printed_figure
+        As of a `Decision`.
+    """
+    by_set = {name: ours * printed > 0 for name, (ours, printed) in differences.items() if printed}
     if not by_set:
         return None
-    counts = [f"{name} {sum(outcomes[name])} of {len(outcomes[name])}" for name in by_set]
-    return Decision(all(by_set.values()), f"{', '.join(counts)} {noun}", by_set=by_set)
+    n_below = sum(ours < 0 for ours, _ in differences.values())
+    words = f"below on {n_below} of {len(differences)} sets, as in print on {sum(by_set.values())} of {len(by_set)}"
+    return Decision(all(by_set.values()), words, printed_figure, by_set, chance=0.5)
 
 
 BY_CHANCE = 0.05
@@ -201,7 +232,7 @@ def claim_by_set(
     sentence: str,
     says: str,
     names: Sequence[str],
-    ask: Callable[[Results, str], Sequence[bool]],
+    ask: Callable[[Results, str], Sequence[bool | None]],
     noun: str = "seeds",
     always: bool = False,
 ) -> Claim:
@@ -214,7 +245,7 @@ def claim_by_set(
     names
         Names of the sets.
     ask
-        Returns of each draw or case on a set whether the claim holds there.
+        Returns of each draw or case on a set whether the claim holds there, None where it is open.
     noun, always
         As of `count_cases`.
     """

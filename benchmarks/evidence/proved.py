@@ -238,6 +238,12 @@ PROVED = (
         "rounded up; one round where nu = N",
     ),
     Proved(
+        "N column",
+        "After the first column of an instance of ours no single column raises the program, and two together do.",
+        HOLDS,
+        "boosting/test_guarantees_margins.py::test_the_column_that_raises_the_program_most_may_be_none",
+    ),
+    Proved(
         "N introduction",
         "AdaBoost* takes 2 ln(N / delta^2) rounds.",
         FAILS,
@@ -251,6 +257,12 @@ PROVED = (
         CORRECTED,
         "errata/test_errata_softboost_paper.py::test_N2_examples_below_and_at_the_soft_margin",
         "at most nu below, at least nu at or below",
+    ),
+    Proved(
+        "R lemma 2",
+        "Every step is at least the logarithm that belongs to an error of phi - Delta, for phi below and above 1/2.",
+        HOLDS,
+        "boosting/test_guarantees_margins.py::test_lemma_2_of_ata_for_any_phi",
     ),
     Proved(
         "R theorem 3",

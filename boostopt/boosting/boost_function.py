@@ -54,7 +54,8 @@ def boost(
     ----------
     formulation
         A name from `list_formulations()`, the path of a formulation file, or a formulation; or a booster that states no
-        program: "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
+        program: "adaboost_reg", "smoothboost", "brownboost", "madaboost", "nu_arc", or a
+        `boostopt.boosting.boosters.Booster`.
     oracle
         The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c. The
         examples of the program are those with a positive multiplicity, in the order of the oracle's rows.

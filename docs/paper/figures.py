@@ -67,7 +67,7 @@ def draw_shares(path: Path, values_by_label: Mapping[str, Sequence[float]], labe
         ordered = np.sort(np.maximum(np.asarray(values, dtype=float), LEAST))
         axes.step(ordered, 1.0 - np.arange(1, len(ordered) + 1) / len(ordered), where="post", label=name)
     axes.set(xscale="log", xlabel=label, ylabel="share of claims above", ylim=(0.0, 1.0))
-    axes.legend(frameon=False, fontsize=7, ncols=2)
+    axes.legend(frameon=False, fontsize=7, loc="upper right")
     figure.savefig(path, dpi=200, metadata={"Software": None})
 
 

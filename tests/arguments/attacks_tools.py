@@ -226,6 +226,7 @@ BOOSTING = (
     Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "idle": NUMBER}),
     Attack("Schedule", Schedule, dict, {"share": NUMBER, "shift": NUMBER, "loosest": NUMBER, "finest": NUMBER}),
     Attack("madaboost", partial(boost, "madaboost"), boosting, {**OF_BOOSTERS, "kappa": LIMIT}),
+    Attack("nu_arc", partial(boost, "nu_arc"), lambda: {**boosting(), "nu": 2.0}, {"oracle": NOTHING, "nu": LIMIT}),
     Attack(
         "adaboost_reg",
         partial(boost, "adaboost_reg"),

@@ -100,7 +100,8 @@ def booster_of(rng: np.random.Generator) -> tuple[Callable[..., Run], dict[str, 
         (partial(boost, "smoothboost"), {"kappa": 0.2, "gamma": 0.05}),
         (partial(boost, "brownboost"), {"time": 2.0}),
         (partial(boost, "madaboost"), {"kappa": 0.1}),
-    ][int(rng.integers(4))]
+        (partial(boost, "nu_arc"), {"nu": 2.5}),
+    ][int(rng.integers(5))]
 
 
 def case(seed: int) -> Case:

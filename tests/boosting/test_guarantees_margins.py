@@ -222,3 +222,41 @@ def test_ata_comes_to_the_margin_of_its_errors_and_of_phi(phi: float) -> None:
     assert len(margins) == 60
     assert (margins >= 1.0 - 2.0 * phi - math.log(N) / totals - 1e-9).all()
     assert margins[-1] > 1.0 - 2.0 * phi - 0.1
+
+
+@pytest.mark.parametrize("phi", [0.2, 0.35, 0.5, 0.65, 0.8])
+@pytest.mark.parametrize("choose", ORACLES)
+def test_lemma_2_of_ata_for_any_phi(phi: float, choose: str) -> None:
+    """Errors of at most phi - Delta give each step of b = 2 lambda at least the length of an error of phi - Delta."""
+    N = 16
+    U = np.ones((N, N)) - 2.0 * np.eye(N)  # the best margin is 7/8
+    random_class = RandomClass(U, np.ones(N), 1.0)
+    oracle = random_class.oracle(choose)
+    run = boost("ata", oracle, phi=phi, epsilon=EPSILON, rules=(), max_rounds=50)
+    _, totals = after(run)
+    assert len(totals) == 50
+    worst = float(errors(oracle, 50).max())
+    Delta = phi - worst
+    assert Delta > 0.0
+    slope = math.log(phi * (1.0 - phi + Delta) / ((phi - Delta) * (1.0 - phi)))
+    rounds = np.arange(1, 51)
+    assert slope > Delta / phi
+    assert (2.0 * totals >= slope * rounds * (1.0 - 1e-12)).all()
+    # The bound is that of the round with the largest error.
+    assert np.diff(2.0 * totals, prepend=0.0).min() == pytest.approx(slope, rel=1e-9)
+
+
+def test_the_column_that_raises_the_program_most_may_be_none() -> None:
+    """After the first column neither of two others raises the optimum, and both together do: the first has no edge."""
+    delta = 0.01
+    U = np.array([[-1.0 + delta, 1.0, -1.0], [-1.0 + delta, -1.0, 1.0]])
+    optimum = {
+        columns: RandomClass(U[:, columns], np.ones(2), 1.0).optimum for columns in ((0,), (0, 1), (0, 2), (0, 1, 2))
+    }
+    assert optimum[0,] == pytest.approx(delta - 1.0, abs=LP)
+    assert optimum[0, 1] == pytest.approx(optimum[0,], abs=LP)
+    assert optimum[0, 2] == pytest.approx(optimum[0,], abs=LP)
+    assert optimum[0, 1, 2] == pytest.approx(0.0, abs=LP)
+    # The largest edge is no such rule: LPBoost goes on.
+    run = boost("lpboost", GivenMargins(U), nu=1.0, epsilon=1e-6)
+    assert run.class_certificate.lower == pytest.approx(0.0, abs=1e-6)

@@ -19,6 +19,7 @@ CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("smoothboost", {"kappa": 0.3, "gamma": 0.1}),
     ("brownboost", {"kappa": 0.1}),
     ("madaboost", {}),
+    ("nu_arc", {}),
 )
 ROUNDS = 60
 

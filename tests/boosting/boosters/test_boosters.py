@@ -35,6 +35,7 @@ CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
     ("SmoothBoost", partial(boost, "smoothboost"), {"kappa": 0.3, "gamma": 0.02}),
     ("BrownBoost", partial(boost, "brownboost"), {"kappa": 0.1}),
     ("MadaBoost", partial(boost, "madaboost"), {}),
+    ("nu_Arc", partial(boost, "nu_arc"), {"nu": 6.0}),
 )
 
 each_booster = pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_no_certificate_of_the_class_contradicts_linear_programming(
 ) -> None:
     random_class: RandomClass = draw_class(seed)
     oracle = random_class.oracle("best")
-    run = boosted(oracle, **keywords, nu=nu, max_rounds=25)
+    run = boosted(oracle, **{**keywords, "nu": nu}, max_rounds=25)
     optimum = random_class.optimum_of(random_class.U, nu)
     certificate = run.class_certificate
     assert certificate.lower - LP <= optimum <= certificate.upper + LP
