@@ -33,6 +33,7 @@ from boostopt.backends.base import (
     package_version,
 )
 from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
+from boostopt.backends.cvxpy.stopping_tests import STOPPING_TESTS
 from boostopt.backends.cvxpy_problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
 from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
@@ -300,11 +301,17 @@ class CvxpyBackend(Backend):
         clock.lap("solve")
         raise_caught_interrupt(self._status(raw, ""))
         try:
-            return call_external(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
+            attempt = call_external(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
         except ExternalError as failure:  # an answer that CVXPY cannot read
             clock.lap("recover")
             status = self._status(raw, "unreadable")
             return Attempt(form, options, status, False, times=clock.times, error=str(failure))
+        return replace(attempt, statistics={**attempt.statistics, **self._stopping_test_ratios(data, raw, options)})
+
+    def _stopping_test_ratios(self, data: Mapping[str, Any], raw: Any, options: Options) -> dict[str, float]:
+        """Return the residuals of an answer over what the solver's own test allows; empty if its test is not known."""
+        test = STOPPING_TESTS.get(self.solver)
+        return {} if test is None else test.ratios(data, raw, options)
 
     def _read(
         self,
