@@ -52,7 +52,8 @@ def list_backends() -> list[str]:
 def get_backend(backend: object) -> Backend:
     """Return a backend by its name, or by the path of a Python file that defines one; a backend is returned as it is.
 
-    "cvxpy:<solver>:<form>" pins a solver to one form. "isolated:<name>" runs a backend in a process of its own.
+    "cvxpy:<solver>:<form>" pins a solver to one form, and "cvxpy:<solver>:<setting>" gives it options that its authors
+    document; both may follow. "isolated:<name>" runs a backend in a process of its own.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from boostopt.backends import get_backend, list_backends
 from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profile, accuracy_profile
 from boostopt.backends.base import Backend
 from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
+from boostopt.backends.cvxpy.solver_specs import FORMS
 from boostopt.backends.cvxpy_problem_task import ProblemSolver, ProblemTask
 from boostopt.backends.isolation.guarded_backend import GuardedBackend
 from boostopt.backends.isolation.isolated_backend import IsolatedBackend, isolate_backend
@@ -498,7 +499,8 @@ def _make_handle(name: object) -> BackendHandle:
 
 def _expand_forms(handle: BackendHandle, forms: Sequence[str] | None) -> list[BackendHandle]:
     """Return a backend once for each form, if the backend has forms and its name does not pin it to one."""
-    if forms is None or not isinstance(handle.backend, PinnableBackend) or handle.name.count(":") > 1:
+    is_pinned = any(part in FORMS for part in handle.name.split(":"))
+    if forms is None or not isinstance(handle.backend, PinnableBackend) or is_pinned:
         return [handle]
     pinned = [handle.backend if form == DEFAULT_FORM else handle.backend.with_form(form) for form in forms]
     return [BackendHandle(backend.name, backend=backend) for backend in pinned]

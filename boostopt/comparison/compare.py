@@ -25,6 +25,7 @@ from boostopt.comparison.rendering.phrases import (
     worst_residual_text,
 )
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
+from boostopt.comparison.rendering.solver_claims import ratio_cell
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
 from boostopt.errors import ProblemError
@@ -136,8 +137,9 @@ class Comparison(SolveResults):
             "relative gap",
             "seconds",
             "the solver says",
+            "own test",
         )
-        header += ("reported value", "largest residual") if is_problem(self.runs) else ()
+        header += ("reported value", "largest residual") if is_problem(self.runs) else ("form",)
         return html_table(self.label, [_html_cells(row, self.runs)[: len(header)] for row in self.runs], header)
 
     def to_json(self) -> str:
@@ -176,12 +178,13 @@ def comparison_settings(tol: float, runs: Iterable[SolveRecord]) -> BenchmarkSet
 def _html_cells(row: SolveRecord, rows: Iterable[SolveRecord]) -> tuple[object, ...]:
     """Return the cells of a row in the HTML table."""
     if not row.ran:
-        return row.backend, row.result, row.reason, "", "", "", "", "", ""
-    interval, problem_cells = proved_interval_text(row), (claimed_value_text(row, rows), worst_residual_text(row))
+        return row.backend, row.result, row.reason, *[""] * 7
+    problem_cells = (claimed_value_text(row, rows), worst_residual_text(row)) if is_problem(rows) else (row.form or "",)
+    interval, last_cells = proved_interval_text(row), (ratio_cell(row.stopping_test_ratio), *problem_cells)
     if not row.answered:
-        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status, *problem_cells
+        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status, *last_cells
     gaps = gap_text(row), relative_width(row)
-    return row.backend, row.verdict, interval, *gaps, row.seconds, row.solver_status, *problem_cells
+    return row.backend, row.verdict, interval, *gaps, row.seconds, row.solver_status, *last_cells
 
 
 @overload

@@ -16,6 +16,7 @@ from boostopt._utils.json_values import NULL_MEANS_DEFAULT, Count, Flag, Named, 
 from boostopt._utils.validation import check_positive
 from boostopt.backends.accuracy_profiles import CERTIFIED_MODE
 from boostopt.backends.base import Attempt
+from boostopt.backends.cvxpy.stopping_tests import RATIO_KEYS
 from boostopt.backends.isolation.isolated_backend import ISOLATED_PREFIX, ProcessEnd
 from boostopt.backends.isolation.processor_time import CPU_SECONDS
 from boostopt.backends.isolation.worker_main_loop import PEAK_MEMORY
@@ -36,8 +37,8 @@ OPTIONAL_FIELDS = frozenset({"claimed_gap", "scaled_gap_so_far", "after", "conti
 PROBLEM_FIELDS = frozenset({"claimed_value", "residuals", "open_reason", "optimum_sign"})
 """Keys that only solves of CVXPY problems have."""
 
-OPTIONAL_RESULT_FIELDS = PROBLEM_FIELDS | {"cpu_seconds"}
-"""Keys of results that are written only if they have a value: files of earlier versions have no processor time."""
+OPTIONAL_RESULT_FIELDS = PROBLEM_FIELDS | {"cpu_seconds", "stopping_test"}
+"""Keys of results that are written only if they have a value: files of earlier versions do not have them."""
 
 ACCURACY_OPTION_PATTERN = re.compile("tol|eps|accuracy", re.IGNORECASE)
 """Names of options that set an accuracy."""
@@ -187,6 +188,10 @@ class SolveRecord:
         condition over its scale, inf for missing multipliers; and why the interval is not finite, in words.
     claimed_gap
         The gap that the solver itself reports for its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
+    stopping_test
+        The residual of each part of the solver's own stopping test (primal, dual, gap), over the largest residual that
+        the tolerances of the best attempt allow, computed from its answer: at most 1 if the answer keeps the test. None
+        if the test of the solver is not known.
     solver_status, error, solver_output
         The solver's own words, the error of the last attempt, and the printed output of an isolated solver.
     answered_by, path
@@ -244,6 +249,7 @@ class SolveRecord:
     residuals: Annotated[Mapping[str, float], fields.parse_residuals] | None = None
     open_reason: Text | None = None
     claimed_gap: Number | None = None
+    stopping_test: Annotated[Mapping[str, float], fields.parse_residuals] | None = None
     solver_status: Text | None = None
     error: Text | None = None
     solver_output: Text | None = None
@@ -308,6 +314,11 @@ class SolveRecord:
     def claims(self) -> bool:
         """True if the solver claims an optimum for some attempt."""
         return any(attempt.claims for attempt in self.log)
+
+    @property
+    def stopping_test_ratio(self) -> float | None:
+        """The largest residual over what the solver's own stopping test allows; None if the test is not known."""
+        return max(self.stopping_test.values()) if self.stopping_test else None
 
     @property
     def failure(self) -> str:
@@ -401,6 +412,7 @@ RESULT = Keys(
         "residuals": "residuals",
         "open_reason": "open_reason",
         "claimed_gap": "claimed_gap",
+        "stopping_test": "stopping_test",
         "solver_status": "solver_status",
         "error": "error",
         "printed": "solver_output",
@@ -475,6 +487,7 @@ def record_of_solution(
         answered_by=solution.backend.removeprefix(ISOLATED_PREFIX) or None,
         path=[name.removeprefix(ISOLATED_PREFIX) for name in solution.path],
         claimed_gap=best.claimed_gap if best else None,
+        stopping_test=_stopping_test(best) if best else None,
         isolated=isolated,
         profile=profile,
         threads=threads,
@@ -500,6 +513,12 @@ def record_of_solution(
         solution=solution if isinstance(solution, Solution) else None,
         point=certificate.point if isinstance(certificate, AnswerCertificate) else None,
     )
+
+
+def _stopping_test(attempt: Attempt) -> dict[str, float] | None:
+    """Return the residual of each part of the stopping test over its limit; None if the test is not known."""
+    ratios = {part: float(attempt.statistics[key]) for part, key in RATIO_KEYS.items() if key in attempt.statistics}
+    return ratios or None
 
 
 def _total_cpu_seconds(attempts: Sequence[Attempt]) -> float | None:

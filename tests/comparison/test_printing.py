@@ -166,7 +166,11 @@ def test_real_solvers_are_printed_both_ways() -> None:
     assert [line[0] for line in table] == [line[0] for line in rows] == ["interior", "cvxpy:clarabel", "highs"]
     lower, upper = map(float, rows[0][3].strip("[]").split(","))
     assert lower <= result.interval[0] <= result.interval[1] <= upper
-    assert table[2][2:] == ["not run", "", "", "", "", ""]
+    assert table[2][2:] == ["not run", *[""] * 7]
+    form, own_test = rows[1][8:]
+    assert form == result.rows[1].form and 0.0 <= float(own_test) == pytest.approx(
+        result.rows[1].stopping_test_ratio, rel=0.05
+    )
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-14, 1e2))

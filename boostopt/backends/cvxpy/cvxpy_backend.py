@@ -1,6 +1,8 @@
 """Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
 
 "cvxpy:<solver>:<form>" is the same solver pinned to one form of a program, so that you can compare forms.
+"cvxpy:<solver>:<setting>" is the solver with options that its authors document, and "cvxpy:<solver>:<form>:<setting>"
+both.
 
 The backend does not trust a solver's status, good or bad. Each attempt passes on the iterate, which CVXPY would discard
 after a failure, and the caller certifies it.
@@ -33,6 +35,7 @@ from boostopt.backends.base import (
     package_version,
 )
 from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
+from boostopt.backends.cvxpy.stopping_tests import STOPPING_TESTS
 from boostopt.backends.cvxpy_problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
 from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
@@ -69,20 +72,25 @@ def installed_names() -> list[str]:
 
 
 def open_solver(name: str) -> Backend:
-    """Return the backend "cvxpy:<solver>", or "cvxpy:<solver>:<form>", pinned to one form.
+    """Return the backend "cvxpy:<solver>", "cvxpy:<solver>:<form>", pinned to one form, or one with a named setting.
 
     Raises
     ------
     OptionError
-        CVXPY knows no such solver, or there is no such form.
+        CVXPY knows no such solver, or there is no such form or setting.
     SolverNotFound
         CVXPY knows it, but it is not installed.
     """
-    solver, pinned, form = name.removeprefix(NAME_PREFIX).upper().partition(":")
-    if pinned and form.lower() not in FORMS:
-        raise unknown_name("form", form.lower(), FORMS)
+    first, *parts = name.removeprefix(NAME_PREFIX).lower().split(":")
+    solver = first.upper()
+    settings = SOLVERS.get(solver, SolverSpec()).named_settings
+    form = FORMS[parts.pop(0)] if parts and parts[0] in FORMS else None
+    setting = parts.pop(0) if parts and parts[0] in settings else ""
+    if parts:
+        kind = "form or setting" if settings else "form"
+        raise unknown_name(kind, ":".join(parts), [*FORMS, *settings])
     if solver in _installed_solvers():
-        return CvxpyBackend(solver, FORMS[form.lower()] if pinned else None)
+        return CvxpyBackend(solver, form, setting)
     from cvxpy.reductions.solvers import defines
 
     if solver in {*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP}:
@@ -103,16 +111,18 @@ class CvxpyBackend(Backend):
         CVXPY's name for it.
     form
         The only form of a program that the solver gets; None for the forms of its schedule.
+    setting
+        The name of options that the authors of the solver document, "" for none. Options of the user override them.
     """
 
     solver: str
     form: ModelForm | None = None
+    setting: str = ""
 
     @property
     def name(self) -> str:
-        return ":".join(
-            [NAME_PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)]
-        )
+        forms = [name for name, form in FORMS.items() if form == self.form]
+        return ":".join(filter(None, [NAME_PREFIX + self.solver.lower(), *forms, self.setting]))
 
     def with_form(self, form: str) -> Backend:
         """Return the same solver, pinned to one form by its name.
@@ -166,6 +176,7 @@ class CvxpyBackend(Backend):
         return self.solver_spec.names or None
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
+        task = replace(task, options=self._with_setting(task.options))
         solver, program, deadline = self.solver_spec, task.program, task.deadline
         linear = program.cones == LINEAR_CONES
         schedule = solver.linear_schedule if linear else solver.schedule
@@ -188,6 +199,10 @@ class CvxpyBackend(Backend):
             if deadline.passed:
                 return
             yield self._scheduled_attempt(task, setting)
+
+    def _with_setting(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the named setting and of the user, whose options override the others."""
+        return {**(self.solver_spec.named_settings[self.setting] if self.setting else {}), **options}
 
     def _scheduled_attempt(self, task: Task, setting: AttemptSettings) -> Attempt:
         """Make an attempt of the schedule."""
@@ -261,7 +276,7 @@ class CvxpyBackend(Backend):
 
     def _problem_requests(self, task: ProblemTask, is_linear: bool) -> list[Callable[[Deadline], Options]]:
         """Return, for each attempt at a CVXPY problem, a function of the deadline that returns its options."""
-        spec, tol, users = self.solver_spec, task.tol, task.options
+        spec, tol, users = self.solver_spec, task.tol, self._with_setting(task.options)
         if task.profile is not None:
             accuracy = task.profile.accuracy
             return [lambda deadline: spec.options_for_profile(accuracy, deadline.remaining, users)]
@@ -300,11 +315,17 @@ class CvxpyBackend(Backend):
         clock.lap("solve")
         raise_caught_interrupt(self._status(raw, ""))
         try:
-            return call_external(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
+            attempt = call_external(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
         except ExternalError as failure:  # an answer that CVXPY cannot read
             clock.lap("recover")
             status = self._status(raw, "unreadable")
             return Attempt(form, options, status, False, times=clock.times, error=str(failure))
+        return replace(attempt, statistics={**attempt.statistics, **self._stopping_test_ratios(data, raw, options)})
+
+    def _stopping_test_ratios(self, data: Mapping[str, Any], raw: Any, options: Options) -> dict[str, float]:
+        """Return the residuals of an answer over what the solver's own test allows; empty if its test is not known."""
+        test = STOPPING_TESTS.get(self.solver)
+        return {} if test is None else test.ratios(data, raw, options)
 
     def _read(
         self,

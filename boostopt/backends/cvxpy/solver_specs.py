@@ -79,6 +79,9 @@ class SolverSpec:
         Attempts for linear programs, for which the rated forms are the same as the others.
     remark
         The reason for which a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
+    named_settings
+        Options by the names under which comparisons have them beside the defaults: choices that the authors of the
+        solver document, such as another factorization or no scaling.
     disabled_cones
         Cones that the solver supports nominally but does not get, each with the reason in a sentence.
     is_simplex
@@ -109,6 +112,7 @@ class SolverSpec:
     )
     linear_schedule: tuple[AttemptSettings, ...] = (AttemptSettings(PRIMAL, 1.0), AttemptSettings(DUAL, 1.0))
     remark: str = ""
+    named_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     disabled_cones: Mapping[str, str] = field(default_factory=dict[str, str])
     is_simplex: bool = False
     automatic: bool = False
@@ -214,6 +218,7 @@ SOLVERS: dict[str, SolverSpec] = {
         threads="max_threads",
         max_tolerance=1e-8,
         automatic=True,
+        named_settings={"faer": {"direct_solve_method": "faer"}, "no-scaling": {"equilibrate_enable": False}},
         status=lambda raw: str(raw.status),
         objective_fields=("obj_val", "obj_val_dual"),
         schedule=(
@@ -238,6 +243,12 @@ SOLVERS: dict[str, SolverSpec] = {
         automatic=True,
         min_tolerance=1e-11,
         max_tolerance=1e-6,
+        named_settings={
+            "no-acceleration": {"acceleration_lookback": 0},
+            "no-scaling": {"normalize": False},
+            "fixed-scale": {"adaptive_scale": False},
+            "indirect": {"use_indirect": True},
+        },
         status=lambda raw: str(raw["info"]["status"]),
         objective_fields=("pobj", "dobj"),
         schedule=(
@@ -261,6 +272,11 @@ SOLVERS: dict[str, SolverSpec] = {
         min_tolerance=1e-10,
         max_tolerance=1e-7,
         automatic=True,
+        named_settings={
+            "simplex": {"solver": "simplex"},
+            "ipm": {"solver": "ipm"},
+            "no-presolve": {"presolve": "off"},
+        },
         status=lambda raw: str(raw["model_status"]),
         linear_schedule=(AttemptSettings(PRIMAL, 1e-1), AttemptSettings(DUAL, 1e-1)),
         disabled_cones={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
@@ -275,6 +291,11 @@ SOLVERS: dict[str, SolverSpec] = {
         iterations="max_iter",
         time_limit_option="time_limit",
         automatic=True,
+        named_settings={
+            "no-scaling": {"scaling": 0},
+            "fixed-rho": {"adaptive_rho": False},
+            "no-polish": {"polishing": False},
+        },
         status=lambda raw: str(raw.info.status),
         objective_fields=("obj_val", "dual_obj_val"),
         linear_schedule=(AttemptSettings(PRIMAL, 1e2), AttemptSettings(DUAL, 1.0)),
@@ -307,6 +328,7 @@ SOLVERS: dict[str, SolverSpec] = {
         tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         iterations="max_iter",
         max_tolerance=1e-8,
+        named_settings={"dense": {"backend": "dense"}, "no-scaling": {"preconditioner_iter": 0}},
         objective_fields=("primal_obj", "dual_obj"),
     ),
     "PROXQP": SolverSpec(
@@ -332,6 +354,7 @@ SOLVERS: dict[str, SolverSpec] = {
         tolerances=("abstol", "reltol", "feastol"),
         iterations="max_iters",
         max_tolerance=1e-7,
+        named_settings={"robust": {"kktsolver": "robust"}},
         names=("abstol", "reltol", "feastol", "max_iters", "refinement", "kktsolver"),
         remark=NO_ITERATION_COUNT_REMARK,
     ),

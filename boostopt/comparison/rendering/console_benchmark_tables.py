@@ -25,6 +25,7 @@ from boostopt.comparison.rendering.phrases import (
     summarize_program,
     trivial_bounds,
 )
+from boostopt.comparison.rendering.solver_claims import forms_text
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_results import SolveResults
 
@@ -67,7 +68,8 @@ class BenchmarkTable:
             yield wrap_footnote(f"{backend}: {text}", "", options)
         for text, style in self._footnotes(contradictory, requests):
             yield wrap_footnote(text, style, options)
-        yield wrap_footnote(measurement_text(results), "dim", options)
+        for text in filter(None, (forms_text(results.runs), measurement_text(results))):
+            yield wrap_footnote(text, "dim", options)
 
     def _footnotes(self, contradictory: Sequence[str], requests: Mapping[float, str]) -> Iterator[tuple[str, str]]:
         """Yield the contradictions, or else the fastest backends and the omitted programs; each text with its style."""

@@ -32,6 +32,7 @@ from boostopt.comparison.rendering.phrases import (
     summarize_comparison,
     worst_residual_text,
 )
+from boostopt.comparison.rendering.solver_claims import stopping_test_text
 from boostopt.comparison.solve_record import AUTO, SolveRecord
 from boostopt.comparison.solve_results import conflicting_backends, refutation
 from boostopt.programs.formulation import Formulation
@@ -207,7 +208,7 @@ def _record_details(rows: Sequence[SolveRecord], row: SolveRecord, with_interval
         *([f"certified: {proved_interval_text(row)}"] if with_interval else []),
         *filter(None, [answering_backend_text(row)]),
         *([] if is_problem(rows) else [best_form_text(row)]),
-        *filter(None, [row.error, row.open_reason]),
+        *filter(None, [stopping_test_text(row), row.error, row.open_reason]),
         *([f"residuals: {residuals_text(row)}"] if row.residuals else []),
         *([f'{format_count(len(output), "line")} printed, the last "{output[-1].strip()}"'] if output else []),
         *([] if row.iterations is None else [f"{format_count(row.iterations, 'iteration')}{attempts}"]),

@@ -26,6 +26,12 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
     worst_residual_text,
 )
+from boostopt.comparison.rendering.solver_claims import (
+    STOPPING_TEST_TEXT,
+    forms_text,
+    ratio_cell,
+    stopping_test_sentences,
+)
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import SolveResults, conflicting_backends
@@ -221,6 +227,9 @@ def _round_directed(value: float, place: int, rounding: str) -> str:
 def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], environment_text: str) -> PaperTable:
     """Return the table of a comparison; the fastest backend that reached the gap is bold."""
     names = ("backend", "request", "verdict", "certified interval", "gap", "relative gap", "seconds", "iterations")
+    has_tests = any(row.stopping_test for row in rows)
+    names += ("form",) if not is_problem(rows) and any(row.form for row in rows) else ()
+    names += ("own test",) if has_tests else ()
     names += ("reported value", "residual") if is_problem(rows) else ()
     cells = [
         (
@@ -232,6 +241,8 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
             relative_width(row),
             format_seconds(row),
             iterations_text(row),
+            *((row.form or "",) if "form" in names else ()),
+            *((ratio_cell(row.stopping_test_ratio),) if has_tests else ()),
             *((claimed_value_text(row, rows), worst_residual_text(row)) if is_problem(rows) else ()),
         )
         if row.ran
@@ -243,13 +254,15 @@ def comparison_table(headline: str, tol: float, rows: Sequence[SolveRecord], env
     return PaperTable(
         tuple(("", name) for name in names),
         tuple(cells),
-        frozenset({0, 1, 2, 3}),
+        frozenset({0, 1, 2, 3, *(j for j, name in enumerate(names) if name == "form")}),
         frozenset((i, 6) for i, row in enumerate(rows) if row.seconds == fastest),
         f"{headline}. Intervals of the optimum that the answers prove, rounded outward, and the seconds of one run; "
         f"bold: the fastest to a gap of {tol:g}, relative to max(1, |optimum|). The relative gap is over |optimum|."
+        + (f" {STOPPING_TEST_TEXT}" if has_tests else "")
         + (" The residual is the largest of the KKT conditions, over its scale." if is_problem(rows) else ""),
         (
             *([] if agree else [f"The intervals contradict each other. {contradiction_advice(rows)}"]),
+            *stopping_test_sentences(rows),
             *(f"{row.backend}: not run. {row.reason}" for row in rows if not row.ran),
             environment_text,
         ),
@@ -367,4 +380,5 @@ def _notes(results: SolveResults, has_missing: bool) -> Iterator[str]:
         yield f"{backend}: not run, or not to its end, on {count} of {len(results.programs)} programs."
     for item, reason in results.provenance.skipped:
         yield f"{item}: left out. {reason}"
+    yield from filter(None, [forms_text(results.runs)])
     yield conditions_text(results)

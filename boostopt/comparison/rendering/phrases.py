@@ -10,6 +10,7 @@ from typing import Literal
 from boostopt._utils.environment import describe_environment
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.accuracy_profiles import is_named_profile
+from boostopt.comparison.rendering.solver_claims import stopping_test_sentences
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
 from boostopt.comparison.solve_results import SolveResults, intersect_intervals, refutation
@@ -121,6 +122,7 @@ def summarize_comparison(
         )
     if wider:
         sentences.append(Conclusion(f"Not as narrow as {_target_gap_text(ran[0])}: {', '.join(wider)}.", "warning"))
+    sentences += [Conclusion(text, "warning") for text in stopping_test_sentences(runs)]
     return [*sentences, *refuted_values(runs), *trivial_bounds(runs, equal_weights, is_soft_margin_bound)]
 
 

@@ -20,11 +20,12 @@ from boostopt.comparison.rendering.phrases import (
     format_median_seconds,
     summarize_program,
 )
+from boostopt.comparison.rendering.solver_claims import STOPPING_TEST_TEXT, ratio_cell, stopping_test_sentences
 from boostopt.comparison.work_precision.precision_lines import PrecisionLines
 from boostopt.comparison.work_precision.precision_points import CheapestRequest, PrecisionPoint
 
 POINT_HEADER = (
-    *("solver", "form", "request", "sent", "certified gap", "claimed gap", "residual", "iterations"),
+    *("solver", "form", "request", "sent", "certified gap", "claimed gap", "residual", "own test", "iterations"),
     *("solver seconds", "total seconds", "CPU seconds", "certificate seconds", "status"),
 )
 """The heads of the table of all solves."""
@@ -102,6 +103,7 @@ def point_cells(point: PrecisionPoint) -> tuple[str, ...]:
         _gap_cell(point.scaled_gap),
         _gap_cell(point.claimed_gap),
         _gap_cell(point.residual),
+        ratio_cell(point.stopping_test_ratio),
         "-" if point.iterations is None else str(point.iterations),
         format_median_seconds(point.solver_seconds),
         format_median_seconds(point.seconds),
@@ -189,10 +191,12 @@ class PrecisionTable:
         for label in results.programs:
             yield wrap_footnote(label, "bold", options)
             points = [point for point in results.points if point.program == label]
-            columns = (range(len(POINT_HEADER)), (*range(12),), (0, *range(2, 10)), (0, 2, 4, 7, 8), (0, 2, 4, 8))
+            columns = (range(len(POINT_HEADER)), (*range(13),), (0, *range(2, 11)), (0, 2, 4, 8, 9), (0, 2, 4, 9))
             yield widest_fitting(console, options, [_point_table(points, subset) for subset in columns])
             yield wrap_footnote(summarize_program(results.runs_of(label)).words, "", options)
-        yield wrap_footnote(cheapest_caption(results), "dim", options)
+            for sentence in stopping_test_sentences(results.runs_of(label)):
+                yield wrap_footnote(sentence, "yellow", options)
+        yield wrap_footnote(f"{cheapest_caption(results)} {STOPPING_TEST_TEXT}", "dim", options)
 
 
 def _wide_cheapest_table(rows: Sequence[tuple[str, tuple[CheapestRequest, ...]]]) -> Table:
@@ -254,5 +258,7 @@ def html_tables(results: PrecisionLines) -> str:
     tables = [html_table(title, cells, ("solver", *names))]
     for label in results.programs:
         points = [point_cells(point) for point in results.points if point.program == label]
-        tables.append(html_table(f"{label}: all solves", points, POINT_HEADER))
+        sentences = stopping_test_sentences(results.runs_of(label))
+        title = " ".join([f"{label}: all solves. {STOPPING_TEST_TEXT}", *sentences])
+        tables.append(html_table(title, points, POINT_HEADER))
     return "".join(tables)

@@ -42,6 +42,9 @@ class PrecisionPoint:
         Whether the solver claims an optimum, in every repeat.
     residual
         The largest residual of the optimality conditions of the unchanged answer; None if it was not measured.
+    stopping_test_ratio
+        The largest residual of the answer over what the solver's own stopping test allows at this request: at most 1 if
+        the answer keeps the test. None if the test is not known.
     iterations
         Iterations up to the end of this point; None if the solver does not count them.
     seconds
@@ -68,6 +71,7 @@ class PrecisionPoint:
     claimed_gap: float | None
     claims: bool
     residual: float | None
+    stopping_test_ratio: float | None
     iterations: int | None
     seconds: float
     phases: Mapping[str, float]
@@ -100,6 +104,7 @@ POINT = Keys(
         "claimed_gap": "claimed_gap",
         "claims": "claims",
         "residual": "residual",
+        "stopping_test_ratio": "stopping_test_ratio",
         "iterations": "iterations",
         "seconds": "seconds",
         "cpu_seconds": "cpu_seconds",
@@ -181,6 +186,7 @@ def _points(runs: Sequence[SolveRecord]) -> list[PrecisionPoint]:
             claimed_gap=_largest(run.claimed_gap for run in runs),
             claims=all(run.claims for run in runs),
             residual=_largest(run.kkt_worst if math.isfinite(run.kkt_worst) else None for run in runs),
+            stopping_test_ratio=_largest(run.stopping_test_ratio for run in runs),
             iterations=_median_count(run.iterations for run in runs),
             seconds=_median_total(run.phases for run in runs),
             phases=phases,
@@ -208,6 +214,7 @@ def _checkpoint(runs: Sequence[SolveRecord], k: int) -> PrecisionPoint:
         claimed_gap=_largest(attempt.claimed_gap for attempt in attempts),
         claims=all(attempt.claims for attempt in attempts),
         residual=None,
+        stopping_test_ratio=None,
         iterations=_median_count(total_iterations(run.log[: k + 1]) for run in runs),
         seconds=_median_total(spent),
         phases={phase: median(phases[phase] for phases in spent) for phase in SOLVER_PHASES},

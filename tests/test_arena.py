@@ -1,0 +1,195 @@
+"""The arena: its set is frozen, its results are of one version, and its tables are those of the solves."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.arena import (
+    cheapest_solves,
+    check_digests,
+    frozen_digests,
+    main,
+    measure,
+    merge,
+    session_lines,
+    shifted_mean,
+    takes_family,
+)
+from benchmarks.arena_problems import DEGENERATE, INSTANCES, VERSION, Draws, arena_problems
+from boostopt import certify_problem, compare, solve
+from boostopt.errors import DataError
+from boostopt.programs.program import Program
+
+SET = arena_problems(None)
+ENTRANT = Path(__file__).parents[1] / "benchmarks" / "arena_entrant.py"
+SMALL = [name for name in SET if "200 x 20" in name or "500 x 60" in name or SET[name].family == "cvxpy"]
+
+
+def test_the_set_has_the_stated_sizes() -> None:
+    assert 60 <= len(SET) <= 120 and len(SET) == len(frozen_digests().keys() & SET.keys())
+    degenerate = [name for name, problem in SET.items() if problem.is_degenerate]
+    assert len(degenerate) == 10 and all(name.partition(" on ")[2] in DEGENERATE for name in degenerate)
+    sizes = {tuple(map(int, name.split()[-3::2])) for name, problem in SET.items() if problem.family == "boosting"}
+    assert max(N for N, _ in sizes) == 100_000 and max(t for _, t in sizes) == 1000
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_problems_are_those_of_the_version(name: str) -> None:
+    assert SET[name].digest == frozen_digests()[name]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [name for name in SET if name not in SMALL])
+def test_large_problems_are_those_of_the_version(name: str) -> None:
+    assert SET[name].digest == frozen_digests()[name]
+
+
+def test_files_of_others_are_those_of_the_version() -> None:
+    files = [problem for problem in arena_problems(INSTANCES).values() if problem.family == "files"]
+    if not files:
+        pytest.skip(f"{INSTANCES} has no files")
+    assert len(files) >= 10
+    check_digests({problem.name: problem.digest for problem in files}, "the folder")
+
+
+def test_draws_are_those_of_the_raw_stream() -> None:
+    first = int(np.random.PCG64(7).random_raw()) >> 48
+    assert Draws(7).uniform(3)[0] == first / 65536 and 0.0 <= Draws(7).uniform(1000).max() < 1.0
+    assert abs(Draws(8).bell(4000).mean()) < 0.05 and Draws(8).bell(4000).var() == pytest.approx(1 / 3, rel=0.1)
+
+
+@pytest.mark.parametrize("case", ["signs 200 x 20", "signs 1000 x 50", "real 1000 x 50", "sparse 2000 x 100"])
+def test_examples_and_hypotheses_are_distinct(case: str) -> None:
+    U = SET[f"lpboost on {case}"].data()["U"]
+    assert len(np.unique(U, axis=0)) == U.shape[0] and len(np.unique(U, axis=1).T) == U.shape[1]
+
+
+def optimum_interval(name: str) -> tuple[float, float]:
+    problem = SET[name].make()
+    if isinstance(problem, Program):
+        certificate = solve(problem, "auto", 1e-4).certificate
+        return certificate.lower, certificate.upper
+    problem.solve("CLARABEL")
+    proved = certify_problem(problem)
+    return proved.lower, proved.upper
+
+
+@pytest.mark.parametrize("name", ["lpboost on signs 200 x 20", "norm_ball on repeated 500 x 60", "lasso", "markowitz"])
+def test_the_optimum_is_not_zero(name: str) -> None:
+    lower, upper = optimum_interval(name)
+    assert lower > 0.0 or upper < 0.0
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", list(SET))
+def test_no_optimum_is_zero(name: str) -> None:
+    lower, upper = optimum_interval(name)
+    assert lower > 0.0 or upper < 0.0
+
+
+def test_a_digest_is_of_the_statement_and_of_the_data() -> None:
+    problem = SET["lasso"]
+    data = dict(problem.data())
+    changed = {**data, "b": data["b"] + 2.0**-16}
+    assert replace(problem, data=lambda: changed).digest != problem.digest
+    assert replace(problem, statement="ridge").digest != problem.digest
+    assert replace(problem, data=lambda: data).digest == problem.digest
+
+
+def test_entrants_take_the_problems_that_they_are_made_for() -> None:
+    assert takes_family("interior", "boosting") and not takes_family("interior", "cvxpy")
+    assert takes_family("mine.py", "boosting") and not takes_family("mine.py", "files")
+    assert takes_family("mine.py:solve", "cvxpy") and not takes_family("mine.py:solve", "boosting")
+    assert takes_family("cvxpy:scs", "boosting") and takes_family("cvxpy:scs", "files")
+
+
+@pytest.mark.thorough
+def test_a_session_has_every_solve_and_files_merge(tmp_path: Path) -> None:
+    problems = {name: SET[name] for name in ("lpboost on signs 200 x 20", "chebyshev regression")}
+    entrants = ["interior", str(ENTRANT), f"{ENTRANT}:solve", "cvxpy:clarabel"]
+    document = measure(problems, entrants, [1e-3, 1e-7], 2)
+    (session,) = document["sessions"]
+    runs = session["runs"]
+    assert {run["entrant"] for run in runs} == {*("interior", ENTRANT.name, f"{ENTRANT.name}:solve", "cvxpy:clarabel")}
+    assert len(runs) == (3 + 2) * 2 * 2 and all(run["ran"] for run in runs)
+    assert all(run["wall_seconds"] > 0.0 and run["cpu_seconds"] > 0.0 and run["load"] >= 0.0 for run in runs)
+    assert all(run["relative_gap"] <= 1e-4 for run in runs if run["request"] == 1e-7)
+    paths = [tmp_path / f"{k}.json" for k in (1, 2)]
+    for k, path in enumerate(paths):
+        later = {**session, "date": f"2027-01-0{k + 1}"}
+        path.write_text(json.dumps({**document, "sessions": [later]}))
+    assert main(["--merge", *map(str, paths), "--to", str(tmp_path / "all.json")]) == 0
+    assert main(["--verify", str(tmp_path / "all.json")]) == 0
+    assert len(json.loads((tmp_path / "all.json").read_text())["sessions"]) == 2
+
+
+def test_the_entrant_to_copy_is_short_and_solves() -> None:
+    assert len(ENTRANT.read_text().splitlines()) <= 40
+    program, problem = SET["lpboost on signs 200 x 20"].make(), SET["chebyshev regression"].make()
+    assert compare(program, str(ENTRANT), "mid").has_target_gap
+    assert compare(problem, f"{ENTRANT}:solve", 1e-6).has_target_gap
+
+
+def solve_entry(problem: str, entrant: str, request: float, wall: float, gap: float | None) -> dict[str, Any]:
+    return {
+        **{"problem": problem, "entrant": entrant, "request": request, "wall_seconds": wall, "cpu_seconds": wall / 2},
+        **{"relative_gap": gap, "ran": True, "load": 1.5},
+    }
+
+
+def hand_session() -> dict[str, Any]:
+    """Return a session of two entrants on two problems: b reaches 1e-6 on one of them."""
+    runs = [solve_entry("p", "a", 1e-3, wall, 5e-4) for wall in (1.0, 2.0, 4.0)]
+    runs += [solve_entry("p", "a", 1e-6, wall, 5e-7) for wall in (3.0, 3.0, 3.0)]
+    runs += [solve_entry("p", "b", 1e-6, 0.5, 1e-7), solve_entry("q", "b", 1e-6, 0.25, 1e-2)]
+    runs += [solve_entry("q", "a", 1e-6, 1.0, 1e-7), solve_entry("q", "a", 1e-6, 1.0, None)]
+    machine = {"cpu": "none", "cores": 1}
+    settings = {"requests": [1e-3, 1e-6], "repeats": 3, "time_limit": 9.0}
+    return {"date": "2026", "boostopt": "0", "machine": machine, "settings": settings, "problems": {}, "runs": runs}
+
+
+def test_the_cheapest_request_is_one_that_every_repeat_reaches() -> None:
+    coarse, fine = (cheapest_solves(hand_session(), gap) for gap in (1e-3, 1e-6))
+    assert coarse["p", "a"] == {"wall": 2.0, "cpu": 1.0, "spread": 1.5, "request": 1e-3}
+    assert fine["p", "a"] == {"wall": 3.0, "cpu": 1.5, "spread": 0.0, "request": 1e-6}
+    assert fine["q", "a"] is None and fine["q", "b"] is None and fine["p", "b"] is not None
+
+
+def test_a_table_compares_on_the_common_problems() -> None:
+    rows = [line.split("|")[1:-1] for line in session_lines(hand_session()) if line.startswith(("| a", "| b"))]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert cells[0] == ["a", "2", "0.001", "1", "1", "2", "1", "150%"]
+    assert cells[1] == ["b", "2", "0.001", "1", "1", "0.5", "0.25", "0%"]
+
+
+def test_the_mean_is_geometric_and_shifted() -> None:
+    assert shifted_mean([0.09, 0.0]) == pytest.approx(math.sqrt(0.1 * 0.01) - 0.01)
+    assert math.isnan(shifted_mean([]))
+
+
+def test_other_versions_and_other_problems_are_refused() -> None:
+    session = {**hand_session(), "problems": {"lasso": SET["lasso"].digest}}
+    document = {"arena": VERSION, "sessions": [session]}
+    assert merge({"a": document})["sessions"] == [session]
+    with pytest.raises(DataError, match="each session once"):
+        merge({"a": document, "b": document})
+    with pytest.raises(DataError, match="version 0"):
+        merge({"a": document, "b": {**document, "arena": "0"}})
+    other = {**session, "problems": {"lasso": "0" * 64}}
+    with pytest.raises(DataError, match="'lasso'"):
+        merge({"b": {"arena": VERSION, "sessions": [other]}})
+
+
+def test_the_command_says_that_a_file_is_of_another_version(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "old.json"
+    path.write_text('{"arena": "0", "sessions": []}')
+    assert main(["--verify", str(path)]) == 2
+    assert "version 0" in capsys.readouterr().err
+    assert main(["--verify", str(tmp_path / "none.json")]) == 2
