@@ -33,6 +33,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     reduced_form,
     singular_cones,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FacePoints
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import has_precise_answer, precise_answer
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
@@ -286,7 +287,7 @@ class FormCertifier:
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
             has_bound = self._use_precise_answer() or has_bound
         direction = None if has_bound else recession_direction(self.form)
-        if direction is None or any(self._use_dual_face(face) for face in dual_faces(self.form, direction)):
+        if direction is None or any(self._use_dual_face(face, direction) for face in dual_faces(self.form, direction)):
             return
         names = ", ".join(singular_cones(self.form, direction))
         self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
@@ -299,18 +300,23 @@ class FormCertifier:
         self.interval.use_point(precise_point(self.form, answer))
         return self.interval.use_bound(precise_bound(self.form, answer))
 
-    def _use_dual_face(self, face: DualFace) -> bool:
-        """Use multipliers in a face of the dual cones; return whether a bound is proved."""
+    def _use_dual_face(self, face: DualFace, direction: Float[Array, " n"]) -> bool:
+        """Use multipliers in a face of the dual cones, and points for them; return whether a bound is proved."""
         reduced = reduced_form(self.form, face)
+        points, has_bound = None, False
         for answer in semidefinite_answers(reduced.form, self.goal / 10):
             if not answer.is_finite:
                 continue
-            rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
-            point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
-            bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
-            if self.interval.use_bound(bound):
-                return True
-        return False
+            if not has_bound:
+                rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
+                point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
+                bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
+                has_bound = self.interval.use_bound(bound)
+            if has_bound:
+                points = points or FacePoints(self.form, reduced, direction)
+                if self.interval.scaled_gap <= self.goal or self.interval.use_point(points.point(answer)):
+                    break
+        return has_bound
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
         """Use a point and multipliers as they are, or else in the face of the constraints that hold with equality.

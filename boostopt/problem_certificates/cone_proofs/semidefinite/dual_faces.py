@@ -270,11 +270,17 @@ class ReducedForm:
         The face.
     bases
         For each cone of the original form, orthonormal vectors that span the space of its matrices in the face.
+    columns
+        The numbers of its variables in the original form.
+    images
+        The rows and the matrices of the form, one below the other, for all variables of the original form; sparse.
     """
 
     form: ConeForm
     face: DualFace
     bases: list[list[Float[Array, "order k"]]]
+    columns: Int[Array, " k"]
+    images: Any
 
     def lifted(self, original: ConeForm, rows: Array, cones: list[Array]) -> tuple[Array, list[Array]]:
         """Return the multipliers of the original form that those of this one stand for."""
@@ -313,7 +319,8 @@ def reduced_form(form: ConeForm, face: DualFace) -> ReducedForm:
             names, positions = [group.names[k]], [group.positions[k]]
             groups.append(ConeGroup("semidefinite", size**2, 0.0, scipy.sparse.csr_array(G), h, names, positions))
     R = form.R[~face.is_zero_row]
-    columns = _independent_columns([R, *(group.G for group in groups)])
+    images: Any = scipy.sparse.vstack([R, *(group.G for group in groups)], format="csc")
+    columns = _independent_columns(images)
     reduced = replace(
         form,
         n=len(columns),
@@ -328,13 +335,12 @@ def reduced_form(form: ConeForm, face: DualFace) -> ReducedForm:
         groups=[replace(group, G=columns_of(group.G, columns)) for group in groups],
         column_names=[form.column_names[j] for j in columns.tolist()],
     )
-    return ReducedForm(reduced, face, bases)
+    return ReducedForm(reduced, face, bases, columns, images)
 
 
-def _independent_columns(matrices: list[Any]) -> Int[Array, " k"]:
-    """Return columns of stacked matrices that are independent by a Cholesky factorization with pivots."""
-    stacked: Any = scipy.sparse.vstack(matrices, format="csc")
-    gram = np.asarray((stacked.T @ stacked).toarray())
+def _independent_columns(matrix: Any) -> Int[Array, " k"]:
+    """Return columns of a matrix that are independent by a Cholesky factorization with pivots."""
+    gram = np.asarray((matrix.T @ matrix).toarray())
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     _, order, rank, status = LAPACK.dpstrf(gram * np.outer(scales, scales), tol=MIN_PIVOT)
     return np.sort(order[:rank] - 1) if status >= 0 else np.arange(gram.shape[0])
