@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,8 @@ class FormInterval:
         "infeasible" or "unbounded" if this is proved; else "".
     x
         A feasible point; None if none is proved.
+    exact_x
+        This point in fractions, where floats do not hold enough of its digits; else None.
     exact_reason
         The reason for which the exact optimum is not proved.
     reasons
@@ -133,6 +136,7 @@ class FormInterval:
     upper: float = math.inf
     status: str = ""
     x: Enclosure | None = None
+    exact_x: Sequence[Fraction] | None = None
     upper_reason: str = ""
     lower_reason: str = ""
     exact_reason: str = ""
@@ -154,6 +158,7 @@ class FormInterval:
             self.lower, self.multipliers = further_interval.lower, further_interval.multipliers
         if further_interval.upper <= self.upper:
             self.upper, self.x = further_interval.upper, further_interval.x
+            self.exact_x = further_interval.exact_x
         self.exact_reason = further_interval.exact_reason
         self.exact = further_interval.exact or self.exact
 
@@ -163,7 +168,7 @@ class FormInterval:
             self.upper_reason = self.upper_reason or result.reason
             return False
         if result.upper < self.upper:
-            self.upper, self.x = result.upper, result.x
+            self.upper, self.x, self.exact_x = result.upper, result.x, result.exact_x
         return True
 
     def use_bound(self, bound: DualBound) -> bool:

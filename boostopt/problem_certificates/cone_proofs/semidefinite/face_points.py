@@ -20,7 +20,15 @@ import numpy as np
 import scipy.linalg
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, balls, enclosures, round_up
+from boostopt.problem_certificates.arithmetic.balls import (
+    ZERO,
+    Ball,
+    ball,
+    balls,
+    dyadic_fractions,
+    enclosures,
+    round_up,
+)
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite
@@ -155,8 +163,8 @@ class FacePoints:
         system, side = np.vstack([*systems, sizes]), np.concatenate([*sides, np.zeros(len(sizes))])
         if not (np.isfinite(system).all() and np.isfinite(side).all()):
             return None
-        weights: Any = scipy.linalg.lstsq(system, side)[0]
-        change = self._changes @ weights
+        solution: Any = scipy.linalg.lstsq(system, side)
+        change = self._changes @ solution[0]
         length = self._length_of_rows(start + change)
         for cone, root in zip(cones, roots, strict=True):
             matrix = cone.value(start + change)
@@ -229,7 +237,7 @@ def proved_ball_point(form: ConeForm, cones: Sequence[FaceCone], x: Sequence[Bal
     enclosure = enclosures(x)
     if not (math.isfinite(upper) and np.isfinite(enclosure[1]).all()):
         return PointFailure("the objective overflows")
-    return ProvedPoint(enclosure, upper)
+    return ProvedPoint(enclosure, upper, dyadic_fractions(x))
 
 
 def _is_definite(S: Matrix, W: Matrix) -> bool:
