@@ -114,17 +114,15 @@ class FacePoints:
         self._form, self._reduced = form, reduced
         self._cones = list(_face_cones(form, reduced))
         dropped = np.setdiff1d(np.arange(form.n), reduced.columns)
-        images: Any = reduced.images[:, reduced.columns]
-        self._images_transposed: Any = images.T.tocsr()
-        gram = np.asarray((self._images_transposed @ images).toarray())
+        self._images_transposed: Any = reduced.images[:, reduced.columns].T.tocsr()
+        gram = reduced.gram[np.ix_(reduced.columns, reduced.columns)]
         scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
         self._scales, self._gram = scales[:, None], gram * np.outer(scales, scales)
         self._factor = scipy.linalg.cho_factor(self._gram + REGULARIZATION * np.eye(len(gram)))
         # The columns of this matrix are changes that no reduced matrix sees.
         self._changes = np.zeros((form.n, len(dropped)))
         self._changes[dropped] = np.eye(len(dropped))
-        sides: Any = self._images_transposed @ reduced.images[:, dropped]
-        self._changes[reduced.columns] = -self._solve(sides.toarray())
+        self._changes[reduced.columns] = -self._solve(reduced.gram[np.ix_(reduced.columns, dropped)])
         self._direction = self._changes @ direction[dropped]
 
     def point(self, answer: ConicAnswer) -> ProvedPoint | PointFailure:
