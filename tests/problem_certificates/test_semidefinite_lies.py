@@ -21,6 +21,7 @@ from boostopt.problem_certificates.cone_proofs.form_certificate import FormCerti
 from boostopt.problem_certificates.cone_proofs.primal_bound import ProvedPoint, proved_point
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
+from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FaceCone, proved_ball_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer, precise_answer
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
@@ -128,8 +129,15 @@ def check_lies(seed: int, step: int = 1) -> None:
     for face in faces:
         assert is_at_most(dual_bound(form, true_point, changes[0], None, face=face).lower, optimum)
         certifier = FormCertifier(form, 1e-9)
-        certifier._use_dual_face(face)  # pyright: ignore[reportPrivateUsage]
+        direction = rng.normal(size=form.n)
+        certifier._use_dual_face(face, direction)  # pyright: ignore[reportPrivateUsage]
         assert is_at_most(certifier.interval.lower, optimum)
+        assert is_at_most(-certifier.interval.upper, -optimum)
+        for x in (item.x, item.x + direction, item.x + 1e-12 * direction):
+            bases = np.split(rng.normal(size=(len(item.Z), len(item.Z))), [1], axis=1)
+            cone = FaceCone(form.groups[0].G, form.groups[0].h, *bases, "cone 0")
+            result = proved_ball_point(form, [cone], [flint.arb(value) for value in x.tolist()])
+            assert not isinstance(result, ProvedPoint) or is_at_most(-result.upper, -optimum)
     pairs = [rng.integers(len(matrices), size=2).tolist() for _ in range(max(1, 4 // step))]
     points = [Multipliers(np.zeros(0), np.zeros(0), [np.asarray(Z).ravel()], np.zeros(form.n)) for Z in matrices]
     for first, second in pairs:

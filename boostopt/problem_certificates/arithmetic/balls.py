@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from fractions import Fraction
 from typing import Any
 
 import flint
@@ -54,6 +55,12 @@ def balls(values: Any) -> list[Ball]:
 def midpoints(values: Iterable[Ball]) -> Float[Array, " n"]:
     """Return the midpoints of balls as floats."""
     return np.array([float(value.mid()) for value in values], dtype=float)
+
+
+def dyadic_fractions(values: Iterable[Ball]) -> list[Fraction]:
+    """Return the midpoints of finite balls, which are whole numbers times powers of two, as fractions."""
+    pairs = [value.mid().man_exp() for value in values]
+    return [Fraction(int(number)) * Fraction(2) ** int(exponent) for number, exponent in pairs]
 
 
 def round_up(value: Ball) -> float:

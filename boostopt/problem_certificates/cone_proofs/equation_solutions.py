@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.exact.rationals import to_fraction
@@ -53,6 +53,15 @@ MAX_DENOMINATORS = (5040, 200_000)
 
 MAX_EXACT_ROWS = 150
 """Number of rows of a combination whose weights are computed in fractions."""
+
+MAX_WHOLE_BITS = 40
+"""Bits up to which the entries of a matrix are multiplied with weights as whole numbers of the machine."""
+
+MAX_TERMS = 2000
+"""Number of rows of a combination whose products of residues sum up in 64 bits."""
+
+MODULUS = 2**26
+"""Number above the primes of residues."""
 
 MIN_WEIGHT = 1e-9
 """Weights of combinations below this are read as 0."""
@@ -270,27 +279,74 @@ def _are_combinations(
         if not np.isfinite(rest).all():
             return False
         weights = weights + scales[:, None] * scipy.linalg.cho_solve(factor, scales[:, None] * rest)
+    whole = _whole_entries(A)
     for k, i in enumerate(dependent.tolist()):
         support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
         values = weights[support, k].tolist()
         if not any(
-            _is_combination(A, sides, i, list(zip(independent[support].tolist(), fractions, strict=True)))
+            _is_combination(A, whole, sides, i, list(zip(independent[support].tolist(), fractions, strict=True)))
             for limit in MAX_DENOMINATORS
             for fractions in [[Fraction(value).limit_denominator(limit) for value in values]]
-        ) and not _is_combination(A, sides, i, _exact_weights(A, independent[support], i)):
+        ) and not _is_combination(A, whole, sides, i, _exact_weights(A, independent[support], i)):
             return False
     return True
 
 
-def _is_combination(A: Any, sides: list[Fraction], i: int, terms: Sequence[tuple[int, Fraction]]) -> bool:
-    """Return whether row i with its right side is exactly the sum of others with weights."""
-    columns, total = dict[int, Fraction](), Fraction(0)
+def _is_combination(A: Any, whole: Any, sides: list[Fraction], i: int, terms: Sequence[tuple[int, Fraction]]) -> bool:
+    """Return whether row i with its right side is exactly the sum of others with weights.
+
+    `whole` is the result of `_whole_entries`.
+    """
+    if whole is not None and len(terms) < MAX_TERMS:
+        scale = math.lcm(*(weight.denominator for _, weight in terms))
+        weights = [weight.numerator * (scale // weight.denominator) for _, weight in terms]
+        is_zero = _is_zero(whole[np.array([*(row for row, _ in terms), i])], [*weights, -scale])
+        return is_zero and sides[i] == sum((weight * sides[row] for row, weight in terms), Fraction(0))
+    if sides[i] != sum((weight * sides[row] for row, weight in terms), Fraction(0)):
+        return False
+    columns = dict[int, Fraction]()
     for row, weight in [*terms, (i, Fraction(-1))]:
-        total += weight * sides[row]
         part = slice(A.indptr[row], A.indptr[row + 1])
         for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
             columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
-    return total == 0 and all(value == 0 for value in columns.values())
+    return all(value == 0 for value in columns.values())
+
+
+def _is_zero(rows: Any, weights: list[int]) -> bool:
+    """Return whether the sum of rows of whole numbers of 64 bits with whole weights is 0.
+
+    It is if it is a multiple of some primes whose product is larger than its entries can be.
+    """
+    limit = sum(map(abs, weights)) * int(np.abs(rows.data).max(initial=1))
+    columns, modulus, prime = rows.T.tocsr(), 1, MODULUS
+    entries = columns.data
+    while modulus <= limit:
+        prime -= 1
+        while not fmpz(prime).is_prime():
+            prime -= 1
+        columns.data = entries % prime
+        if (columns @ np.array([weight % prime for weight in weights]) % prime).any():
+            return False
+        modulus *= prime
+    return True
+
+
+def _whole_entries(A: Any) -> Any:
+    """Return the matrix times a power of two, in whole numbers of 64 bits; None if its entries need more bits."""
+    mantissas, exponents = np.frexp(A.data)
+    whole = np.ldexp(mantissas, 53).astype(np.int64)
+    is_used = whole != 0
+    if not is_used.any():
+        return None
+    # The lowest bit that is set says how far each number may be shifted.
+    shifts = np.where(is_used, np.frexp((whole & -whole).astype(float))[1] - 1, 0)
+    lowest = exponents - 53 + shifts
+    power = int(lowest[is_used].min())
+    if int(exponents[is_used].max()) - power > MAX_WHOLE_BITS:
+        return None
+    result = A.copy()
+    result.data = np.where(is_used, (whole >> shifts) << np.maximum(lowest - power, 0), 0)
+    return result
 
 
 def _exact_weights(A: Any, rows: Int[Array, " k"], i: int) -> list[tuple[int, Fraction]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     reduced_form,
     singular_cones,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FacePoints
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import has_precise_answer, precise_answer
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
@@ -116,6 +118,8 @@ class FormInterval:
         "infeasible" or "unbounded" if this is proved; else "".
     x
         A feasible point; None if none is proved.
+    exact_x
+        This point in fractions, where floats do not hold enough of its digits; else None.
     exact_reason
         The reason for which the exact optimum is not proved.
     reasons
@@ -132,6 +136,7 @@ class FormInterval:
     upper: float = math.inf
     status: str = ""
     x: Enclosure | None = None
+    exact_x: Sequence[Fraction] | None = None
     upper_reason: str = ""
     lower_reason: str = ""
     exact_reason: str = ""
@@ -153,6 +158,7 @@ class FormInterval:
             self.lower, self.multipliers = further_interval.lower, further_interval.multipliers
         if further_interval.upper <= self.upper:
             self.upper, self.x = further_interval.upper, further_interval.x
+            self.exact_x = further_interval.exact_x
         self.exact_reason = further_interval.exact_reason
         self.exact = further_interval.exact or self.exact
 
@@ -162,7 +168,7 @@ class FormInterval:
             self.upper_reason = self.upper_reason or result.reason
             return False
         if result.upper < self.upper:
-            self.upper, self.x = result.upper, result.x
+            self.upper, self.x, self.exact_x = result.upper, result.x, result.exact_x
         return True
 
     def use_bound(self, bound: DualBound) -> bool:
@@ -286,7 +292,7 @@ class FormCertifier:
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
             has_bound = self._use_precise_answer() or has_bound
         direction = None if has_bound else recession_direction(self.form)
-        if direction is None or any(self._use_dual_face(face) for face in dual_faces(self.form, direction)):
+        if direction is None or any(self._use_dual_face(face, direction) for face in dual_faces(self.form, direction)):
             return
         names = ", ".join(singular_cones(self.form, direction))
         self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
@@ -299,18 +305,23 @@ class FormCertifier:
         self.interval.use_point(precise_point(self.form, answer))
         return self.interval.use_bound(precise_bound(self.form, answer))
 
-    def _use_dual_face(self, face: DualFace) -> bool:
-        """Use multipliers in a face of the dual cones; return whether a bound is proved."""
+    def _use_dual_face(self, face: DualFace, direction: Float[Array, " n"]) -> bool:
+        """Use multipliers in a face of the dual cones, and points for them; return whether a bound is proved."""
         reduced = reduced_form(self.form, face)
+        points, has_bound = None, False
         for answer in semidefinite_answers(reduced.form, self.goal / 10):
             if not answer.is_finite:
                 continue
-            rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
-            point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
-            bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
-            if self.interval.use_bound(bound):
-                return True
-        return False
+            if not has_bound:
+                rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
+                point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
+                bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
+                has_bound = self.interval.use_bound(bound)
+            if has_bound:
+                points = points or FacePoints(self.form, reduced, direction)
+                if self.interval.scaled_gap <= self.goal or self.interval.use_point(points.point(answer)):
+                    break
+        return has_bound
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
         """Use a point and multipliers as they are, or else in the face of the constraints that hold with equality.

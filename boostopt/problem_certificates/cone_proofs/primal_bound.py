@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse
@@ -36,10 +37,13 @@ class ProvedPoint:
         An enclosure that contains it.
     upper
         A float that the objective does not exceed there.
+    exact_x
+        The point in fractions, where floats do not hold enough of its digits; else None.
     """
 
     x: Enclosure
     upper: float
+    exact_x: Sequence[Fraction] | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -26,11 +28,14 @@ class ProgramMultipliers:
         Those of the cones, as many as each has rows.
     w
         The point of the tangent of the quadratic form, shape (n,).
+    exact_cones
+        Those of the cones in fractions, where floats do not hold enough of their digits; else None.
     """
 
     y: Float[Array, " m"]
     cones: tuple[Float[Array, " _"], ...]
     w: Float[Array, " n"]
+    exact_cones: tuple[Sequence[Fraction], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,8 @@ class ProgramProof:
         Numbers with which the quadratic form is semidefinite, shape (n,); None for a linear objective.
     rational_proof
         The proof of the exact optimum, where it proves the interval or the status; else None.
+    exact_x
+        The feasible point in fractions, where floats do not hold enough of its digits; else None.
     """
 
     program: ConicProgram
@@ -62,6 +69,7 @@ class ProgramProof:
     multipliers: ProgramMultipliers | None
     shifts: Float[Array, " n"] | None
     rational_proof: RationalProof | None
+    exact_x: Sequence[Fraction] | None = None
 
     @property
     def exact(self) -> ExactOptimum | None:
@@ -78,7 +86,9 @@ def program_proof(
     multipliers = None if interval.multipliers is None else _by_rows(program, form, interval.multipliers)
     x = None if interval.x is None else interval.x[0]
     positive_shifts = None if shifts is None else np.maximum(shifts, 0.0)
-    return ProgramProof(program, interval.status, x, interval.ray, multipliers, positive_shifts, interval.exact)
+    return ProgramProof(
+        program, interval.status, x, interval.ray, multipliers, positive_shifts, interval.exact, interval.exact_x
+    )
 
 
 def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) -> ProgramMultipliers:
@@ -89,4 +99,9 @@ def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) ->
     parts = dict[int, Float[Array, " _"]]()
     for group, z in zip(form.groups, multipliers.cones, strict=True):
         parts |= dict(zip(group.positions, np.split(z, group.count), strict=True))
-    return ProgramMultipliers(y, tuple(parts[k] for k in range(len(program.cones))), multipliers.w)
+    order = range(len(program.cones))
+    exact_parts = dict[int, Sequence[Fraction]]()
+    for group, values in zip(form.groups, multipliers.exact_cones or (), strict=False):
+        exact_parts |= {k: values[i * group.size : (i + 1) * group.size] for i, k in enumerate(group.positions)}
+    exact_cones = None if multipliers.exact_cones is None else tuple(exact_parts[k] for k in order)
+    return ProgramMultipliers(y, tuple(parts[k] for k in order), multipliers.w, exact_cones)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,23 @@ class DualBound:
 
 @dataclass(frozen=True, eq=False)
 class Multipliers:
-    """A point of the dual: the multipliers of an answer, and the point w of the tangent."""
+    """A point of the dual: the multipliers of an answer, and the point w of the tangent.
+
+    Attributes
+    ----------
+    y, rows, cones
+        Multipliers of the equations, of the rows, and of the groups of cones.
+    w
+        The point of the tangent.
+    exact_cones
+        Those of the cones in fractions, where floats do not hold enough of their digits; else None.
+    """
 
     y: Float[Array, " p"]
     rows: Float[Array, " m"]
     cones: list[Float[Array, " _"]]
     w: Float[Array, " n"]
+    exact_cones: list[list[Fraction]] | None = None
 
     def blend(self, end: Multipliers, fraction: float) -> Multipliers:
         """Return the point on the segment to anend."""

@@ -149,7 +149,7 @@ def _claim_near(proof: ProgramProof) -> ProvedClaim:
     if exact is not None:
         return _claim_of_optimum(exact)
     reasons = list[str]()
-    x = None if proof.x is None or status == "infeasible" else exact_point(program, proof.x)
+    x = None if proof.x is None or status == "infeasible" else exact_point(program, proof.x, proof.exact_x)
     ray = None if proof.ray is None else exact_ray(program, proof.ray)
     multipliers = None
     if proof.multipliers is not None and status != "unbounded":

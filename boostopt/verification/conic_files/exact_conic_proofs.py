@@ -49,12 +49,25 @@ class ExactMultipliers:
     w: Values
 
 
-def exact_point(program: ConicProgram, x: Float[Array, " n"]) -> list[Fraction] | None:
-    """Return a point in fractions near a point of floats that satisfies all equations; None if none is computed."""
+def exact_point(
+    program: ConicProgram, x: Float[Array, " n"], exact_x: Sequence[Fraction] | None = None
+) -> list[Fraction] | None:
+    """Return a point in fractions near a point that satisfies all equations; None if none is computed.
+
+    Parameters
+    ----------
+    program
+        The program.
+    x
+        The point.
+    exact_x
+        The point in fractions, where floats do not hold enough of its digits; else None.
+    """
     form = cone_form(program)
     start, sizes = point_with_sizes(form, x, 0.0, None)
     sides = [program.to_fraction(side) for side in form.e.tolist()]
     values = [program.to_fraction(value) if is_end else Fraction(value) for value, is_end in _with_ends(program, start)]
+    values = values if exact_x is None else exact_x
     return solution_near(form.E, sides, values, sizes, program.to_fraction)
 
 
@@ -89,6 +102,12 @@ def exact_multipliers(
     system = _reduced_cost_system(program)
     start, sizes = _start(program, multipliers)
     values = list(map(Fraction, start.tolist()))
+    if multipliers.exact_cones is not None:
+        place = program.shape[0]
+        for cone, exact in zip(program.cones, multipliers.exact_cones, strict=True):
+            rows = triangle_rows(cone)
+            values[place : place + len(rows)] = [exact[i] for i in rows.tolist()]
+            place += len(rows)
     costs = [program.to_fraction(cost) for cost in program.c.tolist()]
     has_low, has_high = np.isfinite(program.lower), np.isfinite(program.upper)
     is_equation: Bool[Array, " n"] = ~has_low & ~has_high
@@ -149,14 +168,18 @@ def _start(program: ConicProgram, multipliers: ProgramMultipliers) -> tuple[Floa
         z = np.concatenate([multipliers.cones[k] for k in group.positions])
         depths |= dict(zip(group.positions, distances(group, z, is_dual=True).tolist(), strict=True))
     for k, cone in enumerate(program.cones):
-        z = multipliers.cones[k]
-        if cone.kind == "semidefinite":
-            order = math.isqrt(len(z))
-            z = (z + z.reshape(order, order).T.ravel()) / 2
-        part = z[triangle_rows(cone)]
+        z, rows = multipliers.cones[k], triangle_rows(cone)
         depth = depths[k] if math.isfinite(depths[k]) else 0.0
-        parts.append(part)
-        sizes.append(np.full(len(part), max(depth, 0.0)))
+        size = np.full(len(z), max(depth, 0.0))
+        if cone.kind == "semidefinite":
+            matrix = z.reshape(math.isqrt(len(z)), -1)
+            z = ((matrix + matrix.T) / 2).ravel()
+            if multipliers.exact_cones is not None:
+                # The equations hold in nearly all digits: entries change hardly, in proportion to their largest sizes.
+                roots = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+                size = np.outer(roots, roots).ravel()
+        parts.append(z[rows])
+        sizes.append(size[rows])
     if program.P is not None:
         has_curvature = np.asarray(abs(program.P) @ np.ones(program.shape[1])) > 0
         parts.append(multipliers.w)

@@ -25,13 +25,20 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.arithmetic.float_forms import summed_enclosure
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, columns_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre
-from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
+    MAX_DENSE_ENTRIES,
+    MIN_DENSITY,
+    semidefinite_answers,
+)
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
 
 DIRECTION_GOAL = 1e-10
 """Gap up to which a direction is computed."""
+
+MIN_TRACE = 1e-3
+"""Smallest trace, relative to the largest one, of the variable that the trace of a direction determines."""
 
 MAX_DEPTH = 1e-6
 """Largest multiple of the identity below the multipliers of a dual that may have no interior."""
@@ -176,7 +183,10 @@ def recession_direction(form: ConeForm) -> Float[Array, " n"] | None:
     traces = form.R_transposed @ one_sided
     for group, G_transposed in zip(form.groups, form.G_transposed, strict=True):
         traces = traces + G_transposed @ centre(group)
-    j = int(np.argmax(np.abs(traces)))
+    # The variable that the trace determines joins all others: one with few entries keeps the matrices sparse.
+    n_entries = sum((np.diff(matrix.tocsc().indptr) for matrix in (form.R, *(group.G for group in form.groups))), 0)
+    is_large = np.abs(traces) >= MIN_TRACE * np.abs(traces).max(initial=0.0)
+    j = int(np.argmin(np.where(is_large, n_entries, np.inf)))
     if not abs(traces[j]) > 0 or np.isfinite(form.lower).any() or np.isfinite(form.upper).any():
         return None
     rest = np.delete(np.arange(form.n), j)
@@ -270,11 +280,20 @@ class ReducedForm:
         The face.
     bases
         For each cone of the original form, orthonormal vectors that span the space of its matrices in the face.
+    columns
+        The numbers of its variables in the original form.
+    images
+        The rows and the matrices of the form, one below the other, for all variables of the original form; sparse.
+    gram
+        The products of its columns.
     """
 
     form: ConeForm
     face: DualFace
     bases: list[list[Float[Array, "order k"]]]
+    columns: Int[Array, " k"]
+    images: Any
+    gram: Float[Array, "n n"]
 
     def lifted(self, original: ConeForm, rows: Array, cones: list[Array]) -> tuple[Array, list[Array]]:
         """Return the multipliers of the original form that those of this one stand for."""
@@ -313,7 +332,12 @@ def reduced_form(form: ConeForm, face: DualFace) -> ReducedForm:
             names, positions = [group.names[k]], [group.positions[k]]
             groups.append(ConeGroup("semidefinite", size**2, 0.0, scipy.sparse.csr_array(G), h, names, positions))
     R = form.R[~face.is_zero_row]
-    columns = _independent_columns([R, *(group.G for group in groups)])
+    images: Any = scipy.sparse.vstack([R, *(group.G for group in groups)], format="csc")
+    is_dense = images.nnz > MIN_DENSITY * np.prod(images.shape) and images.nnz <= MAX_DENSE_ENTRIES
+    factor = images.toarray() if is_dense else images
+    products: Any = factor.T @ factor
+    gram = np.asarray(products if is_dense else products.toarray())
+    columns = _independent_columns(gram)
     reduced = replace(
         form,
         n=len(columns),
@@ -328,13 +352,11 @@ def reduced_form(form: ConeForm, face: DualFace) -> ReducedForm:
         groups=[replace(group, G=columns_of(group.G, columns)) for group in groups],
         column_names=[form.column_names[j] for j in columns.tolist()],
     )
-    return ReducedForm(reduced, face, bases)
+    return ReducedForm(reduced, face, bases, columns, images, gram)
 
 
-def _independent_columns(matrices: list[Any]) -> Int[Array, " k"]:
-    """Return columns of stacked matrices that are independent by a Cholesky factorization with pivots."""
-    stacked: Any = scipy.sparse.vstack(matrices, format="csc")
-    gram = np.asarray((stacked.T @ stacked).toarray())
+def _independent_columns(gram: Float[Array, "n n"]) -> Int[Array, " k"]:
+    """Return columns that are independent by a Cholesky factorization with pivots of their products."""
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
     _, order, rank, status = LAPACK.dpstrf(gram * np.outer(scales, scales), tol=MIN_PIVOT)
     return np.sort(order[:rank] - 1) if status >= 0 else np.arange(gram.shape[0])

@@ -8,14 +8,17 @@ proves that each symmetric matrix in them is positive definite.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import flint
 import numpy as np
 
+from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
     ball,
     balls,
+    dyadic_fractions,
     enclosures,
     midpoints,
     round_down,
@@ -24,6 +27,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import (
+    PRECISION,
     Matrix,
     PreciseAnswer,
     PreciseBlock,
@@ -57,9 +61,10 @@ def precise_point(form: ConeForm, answer: PreciseAnswer) -> ProvedPoint | PointF
                 return PointFailure(f"no slack is proved in {_name(form, k)}")
         upper = round_up(sum_of_products(balls(form.c), answer.x) + ball(form.offset))
         enclosure = enclosures(answer.x)
+        exact_x = dyadic_fractions(answer.x)
     if not (math.isfinite(upper) and np.isfinite(enclosure[1]).all()):
         return PointFailure("the objective overflows")
-    return ProvedPoint(enclosure, upper)
+    return ProvedPoint(enclosure, upper, exact_x)
 
 
 def precise_bound(form: ConeForm, answer: PreciseAnswer) -> DualBound:
@@ -114,12 +119,15 @@ def _corrected(form: ConeForm, blocks: list[PreciseBlock], multipliers: list[Mat
 
 
 def _in_floats(form: ConeForm, multipliers: list[Matrix]) -> Multipliers:
-    """Return the floats nearest to multipliers, by the groups of the form."""
+    """Return the floats nearest to multipliers, by the groups of the form, with their digits in fractions."""
     remaining = iter(multipliers)
-    cones = [
-        np.concatenate([midpoints(next(remaining).entries()) for _ in range(group.count)]) for group in form.groups
-    ]
-    return Multipliers(np.zeros(0), np.zeros(0), cones, np.zeros(form.n))
+    cones, exact_cones = list[Array](), list[list[Fraction]]()
+    for group in form.groups:
+        parts = [next(remaining).entries() for _ in range(group.count)]
+        cones.append(np.concatenate([midpoints(part) for part in parts]))
+        with flint.ctx.workprec(PRECISION):
+            exact_cones.append(dyadic_fractions(+value for part in parts for value in part))
+    return Multipliers(np.zeros(0), np.zeros(0), cones, np.zeros(form.n), exact_cones)
 
 
 def _name(form: ConeForm, k: int) -> str:

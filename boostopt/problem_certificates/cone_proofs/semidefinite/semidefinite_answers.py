@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,15 @@ MAX_ELEMENTS = 4_000_000
 
 PRODUCT_COST = 50.0
 """Cost of a product of gathered entries, in operations of a product of dense matrices."""
+
+COLUMN_COST = 100_000.0
+"""The cost of each column besides, in the same unit."""
+
+MIN_DENSITY = 0.1
+"""Share of the entries of the matrices above which they are multiplied as dense ones."""
+
+MAX_DENSE_ENTRIES = 10_000_000
+"""Number of these entries up to which they are."""
 
 MAX_PROGRAM_SIZE = 3000
 """Number of variables up to which the method is used: its Newton matrix is dense."""
@@ -114,12 +124,26 @@ class _Batch:
         self._supported: Any = scipy.sparse.csr_array(self.G[self._support].T)
         columns: Any = scipy.sparse.csc_array(self.G)
         columns.sort_indices()
-        n_entries = np.diff(columns.indptr)
-        self._used = np.flatnonzero(n_entries)
-        places = [columns.indices[slice(*columns.indptr[j : j + 2])] // order**2 for j in self._used.tolist()]
-        dense_cost = 4.0 * order**3 * sum(len(np.unique(part)) for part in places)
+        self._used = np.flatnonzero(np.diff(columns.indptr))
+        self._blocks = self._dense_blocks(columns) if self.count == 1 else []
+        sizes = [len(rows) for rows, _ in self._blocks]
+        dense_cost = sum(2.0 * order**2 * size + 2.0 * order * size**2 + COLUMN_COST for size in sizes)
         self._is_sparse = self.count == 1 and PRODUCT_COST * len(self._support) * columns.nnz < dense_cost
         self._columns = columns
+        is_dense = self.count == 1 and not self._is_sparse and columns.nnz > MIN_DENSITY * np.prod(columns.shape)
+        self._dense = self.G_transposed.toarray() if is_dense and columns.nnz <= MAX_DENSE_ENTRIES else None
+
+    def _dense_blocks(self, columns: Any) -> list[tuple[Int[Array, " k"], Float[Array, "k k"]]]:
+        """Return for each column of a matrix that has entries the rows of its matrix with entries, and the rest."""
+        results = list[tuple[Array, Array]]()
+        for j in self._used.tolist():
+            part = slice(columns.indptr[j], columns.indptr[j + 1])
+            first, second = np.divmod(columns.indices[part], self.order)
+            rows = np.union1d(first, second)
+            block = np.zeros((len(rows), len(rows)))
+            block[np.searchsorted(rows, first), np.searchsorted(rows, second)] = columns.data[part]
+            results.append((rows, block))
+        return results
 
     def values(self, x: Float[Array, " n"]) -> Array:
         """Return G x."""
@@ -142,20 +166,31 @@ class _Batch:
                 )
                 result += np.asarray(self._supported @ np.asarray((block.T @ products.T).T))
             return result
-        images = np.zeros((len(self._support), len(self._used)))
+        if self.count == 1:
+            images = (Z[0][:, rows] @ (block @ inverse[0][rows]) for rows, block in self._blocks)
+            if self._dense is None:
+                for j, image in zip(self._used.tolist(), images, strict=True):
+                    result[:, j] = self.G_transposed @ image.ravel()
+                return result
+            size = max(1, MAX_ELEMENTS // order**2)
+            for start in range(0, len(self._used), size):
+                part = self._used[start : start + size]
+                result[:, part] = self._dense @ np.stack([image.ravel() for image in islice(images, len(part))]).T
+            return result
+        images = np.zeros((len(self._used), len(self._support)))
         positions = np.full(self.count * order**2, -1)
         positions[self._support] = np.arange(len(self._support))
         for k, j in enumerate(self._used.tolist()):
             part = slice(columns.indptr[j], columns.indptr[j + 1])
             cones, rests = np.divmod(columns.indices[part], order**2)
-            cone_numbers = np.unique(cones) if self.count > 1 else np.zeros(1, dtype=int)
+            cone_numbers = np.unique(cones)
             dense = np.zeros((len(cone_numbers), order**2))
             dense[np.searchsorted(cone_numbers, cones), rests] = columns.data[part]
             image = Z[cone_numbers] @ dense.reshape(-1, order, order) @ inverse[cone_numbers]
             targets = positions.reshape(self.count, -1)[cone_numbers].ravel()
             has_target = targets >= 0
-            images[targets[has_target], k] = image.ravel()[has_target]
-        result[:, self._used] = np.asarray(self._supported @ images)
+            images[k, targets[has_target]] = image.ravel()[has_target]
+        result[:, self._used] = np.asarray(self._supported @ images.T)
         return result
 
 

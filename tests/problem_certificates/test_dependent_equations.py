@@ -1,0 +1,68 @@
+"""Equations that follow from others with weights of long denominators, and others that nearly do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt.problem_certificates.cone_proofs.equation_solutions import (
+    _is_zero,  # pyright: ignore[reportPrivateUsage]
+    independent_equations,
+)
+
+PRIMES = [101, 103, 107, 109, 113, 127, 131, 137, 139, 149]
+"""The denominators of the weights: their product has 70 bits."""
+
+
+def long_combination(scale: float = 1.0) -> tuple[Any, Any]:
+    """Return a matrix whose last row is the sum of the others over the primes, and right sides that agree."""
+    rng = np.random.default_rng(0)
+    multiples = rng.integers(-9, 10, (len(PRIMES), 20))
+    rows = multiples * np.array(PRIMES)[:, None]
+    sides = rng.integers(-9, 10, len(PRIMES)) * np.array(PRIMES)
+    A = np.vstack([rows, multiples.sum(axis=0)]).astype(float)
+    b = np.append(sides, (sides // np.array(PRIMES)).sum()).astype(float)
+    return scipy.sparse.csr_array(A * scale), b * scale
+
+
+def rows_of(A: Any, b: Any) -> Any:
+    return independent_equations(scipy.sparse.csr_array(A), b, np.zeros(A.shape[1]), np.ones(A.shape[1]))
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-70, 2.0**200])
+def test_a_row_that_others_imply_by_long_fractions_is_left_out(scale: float) -> None:
+    A, b = long_combination(scale)
+    rows = rows_of(A, b)
+    assert rows is not None and len(rows) == len(PRIMES)
+
+
+@pytest.mark.parametrize("size", [1, 101, 2**26 - 5, 2.0**-30])
+def test_a_row_with_another_entry_or_another_side_is_not_left_out(size: float) -> None:
+    A, b = long_combination()
+    other = b.copy()
+    other[-1] += size
+    assert rows_of(A, other) is None
+    dense = A.toarray()
+    dense[-1, 3] += size
+    rows = rows_of(dense, b)
+    # The rows are independent then, unless the difference is too small for floats.
+    assert rows is None or len(rows) == len(PRIMES) + 1
+
+
+def test_thirds_and_sevenths_are_weights_of_long_entries() -> None:
+    rng = np.random.default_rng(1)
+    basis = rng.integers(-(2**20), 2**20, (3, 6)).astype(float)
+    A = np.vstack([basis * np.array([3.0, 7, 11])[:, None], basis.sum(axis=0)])
+    rows = rows_of(A, np.zeros(4))
+    assert rows is not None and len(rows) == 3
+
+
+def test_multiples_of_a_prime_are_not_zero() -> None:
+    prime = 2**26 - 5  # the largest one below 2^26
+    rows = scipy.sparse.csr_array(np.array([[prime, 0], [0, 1]], dtype=np.int64))
+    assert not _is_zero(rows, [1, 0])
+    assert not _is_zero(rows, [0, prime**5])
+    assert _is_zero(rows, [0, 0])
