@@ -106,7 +106,7 @@ class ExactSystem:
         def assign(j: int, value: fmpq) -> None:
             value = _round_down(value, n_digits)
             z[j] = value
-            if value != 0:
+            if value:
                 for i, entry in self._columns[j].items():
                     remainder[i] -= entry * value
 
@@ -128,7 +128,7 @@ class ExactSystem:
         def assign(i: int, value: fmpq) -> None:
             value = _round_down(value, n_digits)
             y[i] = value
-            if value != 0:
+            if value:
                 for j, entry in self._rows[i].items():
                     remainder[j] -= entry * value
 
@@ -210,7 +210,7 @@ def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
     """Return the number of digits of denominators, and a word for each of the values."""
-    return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
+    return sum(int(value.q).bit_length() for value in values if value) + WORD * len(values)
 
 
 class _BlockSolver:

@@ -187,8 +187,8 @@ class FormCertifier:
         The scaled gap at which the search ends.
     prove_exactly
         As `exact_interval`; None for programs with cones, which have no exact optimum.
-    prove_at_basis
-        As `basis_interval`, which is tried first; None for programs that are not linear.
+    first
+        The interval that was proved before; None if nothing was.
     prove_near
         As `near_interval`; None for programs that are not quadratic.
     """
@@ -198,15 +198,14 @@ class FormCertifier:
         form: ConeForm,
         goal: float,
         prove_exactly: ExactProof | None = None,
-        prove_at_basis: Callable[[float], FormInterval] | None = None,
+        first: FormInterval | None = None,
         prove_near: Callable[[float, ConicAnswer, bool, bool], FormInterval] | None = None,
     ) -> None:
         self.form = form
         self.goal = goal
         self.prove_exactly = prove_exactly
-        self.prove_at_basis = prove_at_basis
         self.prove_near = prove_near
-        self.interval = FormInterval()
+        self.interval = FormInterval() if first is None else first
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
@@ -224,10 +223,6 @@ class FormCertifier:
             interval.lower = interval.upper = math.inf
             interval.status = "infeasible"
             return interval
-        if answer is None and self.prove_at_basis is not None:
-            interval.intersect(self.prove_at_basis(MAX_DIGITS))
-            if interval.status or interval.scaled_gap <= self.goal:
-                return interval
         if answer is None and has_semidefinite_answer(self.form):
             self._use_semidefinite_answers()
             if self._needs_no_second_method():

@@ -72,10 +72,12 @@ class ProgramProof:
 
 
 def program_proof(
-    program: ConicProgram, form: ConeForm, interval: FormInterval, shifts: Float[Array, " n"] | None
+    program: ConicProgram, form: ConeForm | None, interval: FormInterval, shifts: Float[Array, " n"] | None
 ) -> ProgramProof:
-    """Return the proof of an interval of a program, from that of its form."""
-    multipliers = None if interval.multipliers is None else _by_rows(program, form, interval.multipliers)
+    """Return the proof of an interval of a program, from that of its form; None for an interval without multipliers."""
+    multipliers = None
+    if form is not None and interval.multipliers is not None:
+        multipliers = _by_rows(program, form, interval.multipliers)
     x = None if interval.x is None else interval.x[0]
     positive_shifts = None if shifts is None else np.maximum(shifts, 0.0)
     return ProgramProof(program, interval.status, x, interval.ray, multipliers, positive_shifts, interval.exact)
