@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.conic_program import ConeConstraint, ConeKind, ConicProgram
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
-from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.arithmetic.float_forms import entry_rows, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +169,10 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
 
 
 def row_norms(matrix: Any) -> Float[Array, " m"]:
-    """Return the 2-norms of the rows of a sparse matrix."""
-    return np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
+    """Return the 2-norms of the rows of a matrix in compressed rows."""
+    with np.errstate(over="ignore"):
+        squares = matrix.data * matrix.data
+    return np.sqrt(np.bincount(entry_rows(matrix), squares, matrix.shape[0]))
 
 
 def columns_of(matrix: Any, columns: Int[Array, " k"] | Bool[Array, " n"]) -> Any:

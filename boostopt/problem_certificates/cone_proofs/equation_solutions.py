@@ -27,6 +27,9 @@ LAPACK: Any = scipy.linalg.lapack
 N_REFINEMENTS = 5
 """Maximum number of corrections in floating point."""
 
+SMALL_CHANGE = 1e-14
+"""A correction of this size, over that by which unknowns may change, is not corrected again."""
+
 MAX_DENSE_COLUMNS = 10
 """Largest number of unknowns that stay as they are because they are in too many rows."""
 
@@ -124,21 +127,16 @@ class EquationSystem:
         part, sides, is_open = self._part, self._sides, sizes > 0
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
-        for _ in range(N_REFINEMENTS):
+        for k in range(N_REFINEMENTS + 1):
             residual, _ = exact_residual(part, sides, [x])
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
             if not np.isfinite(step).all():
                 return None
-            if not change < 0.5 * previous:
-                break
+            if k == N_REFINEMENTS or not SMALL_CHANGE < change < 0.5 * previous:
+                break  # the last step stays a part of its own
             x, previous = x + step, change
-            step = np.zeros(len(x))
-        residual, _ = exact_residual(part, sides, [x])
-        step = system.correction(residual)
-        if not np.isfinite(step).all():
-            return None
         residual, errors = exact_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
