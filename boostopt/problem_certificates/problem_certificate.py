@@ -376,13 +376,12 @@ def _proved_interval(program: ConicProgram, goal: float) -> tuple[FormInterval, 
     elif program.is_linear and not has_crossed_bounds(program):
         first = basis_interval(program, MAX_DIGITS)
     if first is not None and (program.numbers == "decimal" or first.status or first.scaled_gap <= goal):
-        return first, program_proof(program, None, first, None)
+        return first, program_proof(program, first)
     prove_exactly = None if program.cones else partial(exact_interval, program)
     prove_near = None if program.P is None or program.cones else partial(near_interval, program)
-    form = cone_form(program)
-    certifier = FormCertifier(form, goal, prove_exactly, first, prove_near)
+    certifier = FormCertifier(cone_form(program), goal, prove_exactly, first, prove_near)
     interval = certifier.run()
-    return interval, program_proof(program, form, interval, certifier.shifts)
+    return interval, program_proof(program, interval, certifier)
 
 
 def _decimal_interval(program: ConicProgram) -> FormInterval:

@@ -199,11 +199,11 @@ def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, "
 
 
 def independent_equations(
-    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"], are_dependent: bool = False
 ) -> Int[Array, " k"] | None:
     """Return rows of A x = b that are proved to imply all others; None if this is not proved.
 
-    Unknowns of size 0 stay at the point.
+    Unknowns of size 0 stay at the point. With `are_dependent`, no proof is tried that all rows are independent.
     """
     if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
         return None
@@ -212,7 +212,9 @@ def independent_equations(
     rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
     if closed.size and not _hold_exactly(A[closed], b[closed], point):
         return None
-    if not rows.size or EquationSystem(A[rows], b[rows], np.where(is_open, sizes, 0.0)).is_independent:
+    if not rows.size:
+        return rows
+    if not are_dependent and EquationSystem(A[rows], b[rows], np.where(is_open, sizes, 0.0)).is_independent:
         return rows
     if len(rows) > MAX_DENSE_ROWS:
         return None

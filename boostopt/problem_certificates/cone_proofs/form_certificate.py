@@ -18,6 +18,7 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_no
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
+    NO_SOLUTION,
     PointFailure,
     ProvedPoint,
     enclosed_point,
@@ -91,6 +92,9 @@ LAST_DIGITS = 100_000_000
 MAX_TRIANGLE_ROWS = (600, 4000)
 """Entries of triangles of semidefinite matrices up to which Clarabel is asked after another method: if the interval is
 bounded, and if it has one end."""
+
+MAX_FACE_ROWS = 1000
+"""Number of equations of the face of an answer up to which dependent ones are found: others take too long."""
 
 MAX_SMALL_SIZE = 1500
 """Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
@@ -191,6 +195,11 @@ class FormCertifier:
         The interval that was proved before; None if nothing was.
     prove_near
         As `near_interval`; None for programs that are not quadratic.
+
+    Attributes
+    ----------
+    answer
+        The last answer that was used; None if none was needed.
     """
 
     def __init__(
@@ -206,6 +215,7 @@ class FormCertifier:
         self.prove_exactly = prove_exactly
         self.prove_near = prove_near
         self.interval = FormInterval() if first is None else first
+        self.answer: ConicAnswer | None = None
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
@@ -227,7 +237,7 @@ class FormCertifier:
             self._use_semidefinite_answers()
             if self._needs_no_second_method():
                 return interval
-        first = solve_form(self.form) if answer is None else answer
+        self.answer = first = solve_form(self.form) if answer is None else answer
         plain = None
         if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
             return interval
@@ -243,7 +253,7 @@ class FormCertifier:
         limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
         if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > limit):
             second = solve_form(self.form, is_second=True)
-            first = first if second.status in DOUBTFUL else second
+            self.answer = first = first if second.status in DOUBTFUL else second
             self._is_upper_good = self._is_lower_good = False
             self._is_second = True
             self._use_answer(first)
@@ -276,6 +286,7 @@ class FormCertifier:
                 continue
             has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
             has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
+            self.answer = answer
             if has_point and has_bound:
                 break
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
@@ -326,7 +337,10 @@ class FormCertifier:
         """Use a point with equality where the multiplier is larger than the slack."""
         face = face_of(self.form, answer, reduced_costs(self.form, multipliers_of(answer)))
         start = np.where(face.is_fixed, face.lower, answer.x)
-        return self.interval.use_point(proved_point(face, start, 0.0, power=POWERS[0]))
+        result = proved_point(face, start, 0.0, power=POWERS[0])
+        if isinstance(result, PointFailure) and result.reason == NO_SOLUTION and len(face.e) <= MAX_FACE_ROWS:
+            result = proved_point(face, start, 0.0, power=POWERS[0], finds_dependence=True)
+        return self.interval.use_point(result)
 
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
         """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""

@@ -45,8 +45,8 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     is_alone = np.bincount(labels)[labels] == 1
     shifts = np.where(is_alone, -diagonal, 0.0)
     is_nonconvex = bool((diagonal[is_alone] < 0).any())
-    others = np.flatnonzero(~is_alone)
-    order = others[np.argsort(labels[others], kind="stable")]
+    places = np.flatnonzero(~is_alone)
+    order = places[np.argsort(labels[places], kind="stable")]
     blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
     for block in blocks:
         part: Any = P if len(block) == n else scipy.sparse.csr_array(P[block][:, block])

@@ -362,8 +362,8 @@ def _enclosed(
     if P is not None:
         blocks, parts, sizes = [*blocks, -P], [*parts, point.w], [*sizes, start.w_sizes]
     is_row = columns if dependent is None else columns & ~dependent
-    filled = [block if is_row.all() else block[is_row] for block in blocks if block.shape[1] or not form.n]
-    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack(filled, format="csr"))
+    parts_of_rows = [block if is_row.all() else block[is_row] for block in blocks if block.shape[1] or not form.n]
+    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack(parts_of_rows, format="csr"))
     costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
     if face is not None:
         widths = [len(part) for part in parts]
