@@ -36,10 +36,8 @@ class ExactProgram:
     ----------
     b
         Right sides, shape (m,).
-    c
-        Costs, shape (n + m,).
     cost_array
-        The same with a common denominator.
+        Costs with a common denominator, shape (n + m,).
     lower, upper
         Bounds, shape (n + m,); None where there is none.
     nonbasic_values
@@ -63,12 +61,16 @@ class ExactProgram:
             np.concatenate([costs.numerators, np.zeros(n_others, dtype=object)]), costs.denominator
         )
         self.b: list[fmpq] = self._rationals.array_numbers(program.b)
-        self.c: list[fmpq] = self.cost_array.fmpqs()
         self.lower: list[fmpq | None] = [*self._rationals.bound_numbers(program.lower), *zeros]
         self.upper: list[fmpq | None] = [*self._rationals.bound_numbers(program.upper), *zeros]
         has_lower, has_upper = np.isfinite(program.lower), np.isfinite(program.upper)
         values = np.where(has_lower, program.lower, np.where(has_upper, program.upper, 0.0))
         self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(values), *zeros]
+
+    @cached_property
+    def c(self) -> list[fmpq]:
+        """Costs, shape (n + m,)."""
+        return self.cost_array.fmpqs()
 
     def residuals(self, x: Sequence[fmpq]) -> list[fmpq]:
         """Return b less the columns times x, over the variables that x has."""
@@ -160,7 +162,7 @@ class BasicSolution:
         n_digits: int | None = None,
         system: ExactSystem | None = None,
     ) -> None:
-        c, cost_array = (program.c, program.cost_array) if costs is None else (costs, fmpq_array(costs))
+        cost_array = program.cost_array if costs is None else fmpq_array(costs)
         self.basis: SimplexBasis = basis
         self.system: ExactSystem = basis_system(program, basis) if system is None else system
         self.is_exact: bool = n_digits is None
@@ -172,7 +174,8 @@ class BasicSolution:
             self.x[j] = fmpq(0)
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
-        self.y: list[fmpq] = self.system.solve_transposed([c[j] for j in basis.basic], n_digits)
+        basic_costs = cost_array.selected(np.array(basis.basic, dtype=int)).fmpqs()
+        self.y: list[fmpq] = self.system.solve_transposed(basic_costs, n_digits)
         self.y_array: RationalArray = fmpq_array(self.y)
         self._reduced_costs = cost_array.less(program.products(self.y_array))
         self._program = program
