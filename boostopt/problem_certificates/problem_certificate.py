@@ -24,6 +24,7 @@ from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.exact.exact_check import has_crossed_bounds
 from boostopt.errors import (
     OptionError,
     ProblemError,
@@ -37,7 +38,7 @@ from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.form_certificate import MAX_DIGITS, FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import (
@@ -341,12 +342,7 @@ def _check_program_options(bounds: object, solver: object, tolerance: float) -> 
 def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
     """Return the certificate of a conic program."""
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
-        prove_exactly = None if program.cones else partial(exact_interval, program)
-        prove_at_basis = partial(basis_interval, program) if program.is_linear else None
-        prove_near = None if program.P is None or program.cones else partial(near_interval, program)
-        form = cone_form(program)
-        certifier = FormCertifier(form, goal, prove_exactly, prove_at_basis, prove_near)
-        interval = certifier.run() if program.numbers == "binary" else _decimal_interval(program)
+        interval, proof = _proved_interval(program, goal)
     if interval.lower > interval.upper:
         raise ProblemError(
             f"expected lower <= upper; got {interval.lower} > {interval.upper}. This is a bug: please report it."
@@ -368,8 +364,24 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
         None if interval.x is None else {"x": as_immutable(interval.x[0])},
         {"x": (program.lower, program.upper)},
         tuple(reasons),
-        program_proof=program_proof(program, form, interval, certifier.shifts),
+        program_proof=proof,
     )
+
+
+def _proved_interval(program: ConicProgram, goal: float) -> tuple[FormInterval, ProgramProof]:
+    """Return the interval of a conic program to be minimized, and its proof."""
+    first = None
+    if program.numbers == "decimal":
+        first = _decimal_interval(program)
+    elif program.is_linear and not has_crossed_bounds(program):
+        first = basis_interval(program, MAX_DIGITS)
+    if first is not None and (program.numbers == "decimal" or first.status or first.scaled_gap <= goal):
+        return first, program_proof(program, first)
+    prove_exactly = None if program.cones else partial(exact_interval, program)
+    prove_near = None if program.P is None or program.cones else partial(near_interval, program)
+    certifier = FormCertifier(cone_form(program), goal, prove_exactly, first, prove_near)
+    interval = certifier.run()
+    return interval, program_proof(program, interval, certifier)
 
 
 def _decimal_interval(program: ConicProgram) -> FormInterval:

@@ -31,6 +31,7 @@ from boostopt.problem_certificates.condition_measurement import DUAL, ProblemCon
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.program_conditions import ConditionResiduals, program_conditions
+from boostopt.problem_certificates.cone_proofs.program_proof import certified_answer
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 
@@ -130,8 +131,9 @@ class ProblemExplanation:
 def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> ProblemExplanation:
     """Explain a solved CVXPY problem: measure its KKT conditions, and prove an interval of the optimal value.
 
-    A conic program is solved by Clarabel first. Its conditions are those of its rows, cones and columns, in floats from
-    its sparse numbers; the worst entry of each has its name.
+    The conditions of a conic program are those of its rows, cones and columns at the answer that was certified: the
+    exact optimum of a linear program, or the answer of a solver. They are measured in floats from its sparse numbers;
+    the worst entry of each has its name.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
 
 
 def explain_program(program: ConicProgram, certificate: ProblemCertificate, tolerance: float) -> ProblemExplanation:
-    """Explain a conic program by the answer of Clarabel.
+    """Explain a conic program by the answer that its certificate is of; it is solved if there is none.
 
     Parameters
     ----------
@@ -189,7 +191,9 @@ def explain_program(program: ConicProgram, certificate: ProblemCertificate, tole
     """
     form = cone_form(program)
     with limit_blas_threads(), np.errstate(all="ignore"):
-        items = program_conditions(form, solve_form(form))
+        proof = certificate.program_proof
+        answer = solve_form(form) if proof is None else certified_answer(proof, form)
+        items = program_conditions(form, answer)
     return ProblemExplanation(tuple(_condition_of(item, tolerance) for item in items), certificate, tolerance)
 
 

@@ -51,6 +51,77 @@ def test_an_exact_optimum_needs_a_file_of_a_program() -> None:
     refused("file of a linear or quadratic program", "certify-problem", "model.py:problem", "--exact")
 
 
+HALF = THIRD.replace("row 3", "row 2")
+
+
+@pytest.fixture
+def both(third: Path) -> list[Path]:
+    """Files of the programs whose optima are 1/3 and 1/2."""
+    half = third.with_name("half.qps")
+    half.write_text(HALF)
+    return [third, half]
+
+
+def test_several_files_have_a_line_each(both: list[Path]) -> None:
+    outcome = run("certify-problem", *both)
+    assert outcome.exit_code == 0
+    lines = outcome.stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines] == list(map(str, both))
+    assert "0.333" in lines[0] and "0.5" in lines[1] and "bounded" in lines[1]
+    intervals = document("certify-problem", *both)["problems"]
+    assert [item["problem"] for item in intervals] == list(map(str, both))
+    assert all(item["lower"] <= value <= item["upper"] for item, value in zip(intervals, (1 / 3, 0.5), strict=True))
+
+
+def test_exact_optima_of_several_files_have_a_line_each(both: list[Path]) -> None:
+    first, second = run("certify-problem", *both, "--exact").stdout.splitlines()
+    assert "third.mps: " in first and "1/3" in first and "1/2" in second
+    values = [item["value"] for item in document("certify-problem", *both, "--exact")["problems"]]
+    assert values == ["1/3", "1/2"]
+
+
+@pytest.mark.parametrize("options", [("--exact",), ()])
+def test_certificates_of_several_files_are_saved_in_a_folder(
+    options: tuple[str, ...], both: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "certificates"
+    refused("must be a folder", "certify-problem", *both, *options, "--save", folder)
+    folder.mkdir()
+    assert run("certify-problem", *both, *options, "--save", folder).exit_code == 0
+    assert document("verify", folder / "third.json", "--data", both[0])["accepted"]
+    assert document("verify", folder / "half.json", "--data", both[1])["accepted"]
+
+
+def test_several_problems_of_one_file_are_certified_and_one_is_refuted(tmp_path: Path) -> None:
+    model, folder = tmp_path / "model.py", tmp_path / "certificates"
+    folder.mkdir()
+    model.write_text(
+        "import cvxpy as cp\nx = cp.Variable()\nright = cp.Problem(cp.Minimize(x), [x >= 1])\nright.solve('CLARABEL')\n"
+        "y = cp.Variable()\nfalse = cp.Problem(cp.Minimize(y), [y >= 2])\nfalse.solve('CLARABEL')\nfalse._value = 3.0\n"
+    )
+    places = [f"{model}:right", f"{model}:false"]
+    outcome = run("certify-problem", *places, "--save", folder)
+    assert outcome.exit_code == 1
+    first, second = outcome.stdout.splitlines()
+    assert "not refuted" in first and second.endswith("reported value 3 refuted")
+    assert sorted(path.name for path in folder.iterdir()) == ["model_false.json", "model_right.json"]
+    assert run("certify-problem", places[0], places[0]).exit_code == 2
+
+
+def test_lists_of_problems_that_cannot_be_certified_together_are_refused(both: list[Path], tmp_path: Path) -> None:
+    refused("--explain takes one problem", "certify-problem", *both, "--explain")
+    refused("each once", "certify-problem", both[0], both[0])
+    twin = both[0].with_suffix(".qps")
+    twin.write_text(THIRD)
+    refused("more than folder and ending", "certify-problem", both[0], twin, "--save", tmp_path)
+    refused("No such file", "certify-problem", both[0], tmp_path / "absent.mps")
+    refused("file of a linear or quadratic program", "certify-problem", both[0], "model.py:problem", "--exact")
+    bent = tmp_path / "bent.qps"
+    bent.write_text(THIRD.replace("ENDATA", "QUADOBJ\n x x -1\nENDATA"))
+    outcome = run("certify-problem", both[0], bent, "--exact")  # the line of the first one is printed before
+    assert outcome.exit_code == 2 and "1/3" in outcome.stdout and "bent.qps" in outcome.stderr
+
+
 def test_compare_takes_files_of_programs(third: Path) -> None:
     outcome = run("compare", third, "--solvers", "clarabel,scs")
     assert outcome.exit_code == 0

@@ -16,6 +16,7 @@ import scipy.sparse
 import typechecker
 from conic_programs.small_programs import INF, linear_program, random_program
 
+from benchmarks import exact_optima
 from benchmarks.exact_optima import print_optima
 from boostopt import ConicProgram, exact_optimum
 from boostopt._utils.immutable_arrays import is_immutable
@@ -299,5 +300,39 @@ def test_exact_optima_of_a_folder_are_measured(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "notes.txt").write_text("no program")
     print_optima([str(tmp_path), "--solves", "2"])
     output = capsys.readouterr().out
-    assert "| rounded | 2 | 1 |" in output and "| infeasible | 1.0000000000e-01 |" in output
-    assert re.search(r"^rounded: .*\binfeasible\b.*\bone, three\b", output, re.MULTILINE | re.DOTALL)
+    assert f"| {tmp_path.name}/rounded.mps | 2 | 1 |" in output and "| infeasible | 1.0000000000e-01 |" in output
+    assert re.search(r"^\S*rounded.mps: .*\binfeasible\b.*\bone, three\b", output, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.thorough
+def test_measurements_of_exact_optima_are_kept_and_a_killed_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, page = tmp_path / "programs", tmp_path / "page.md"
+    folder.mkdir()
+    for name, side in (("first", 1), ("second", 2)):
+        text = f"NAME\nROWS\n N cost\n G row\nCOLUMNS\n x cost 1 row 3\nRHS\n rhs row {side}\nENDATA\n"
+        (folder / f"{name}.mps").write_text(text)
+    page.write_text("<!-- exact optima -->\n<!-- end of exact optima -->\n")
+    options = ["--solves", "2", "--store", str(tmp_path), "--journal", str(tmp_path / "journal")]
+    complete = exact_optima.measure
+
+    def kill_at_second(path: Path, n_solves: int) -> dict[str, Any] | None:
+        if path.stem == "second":
+            raise KeyboardInterrupt
+        return complete(path, n_solves)
+
+    monkeypatch.setattr(exact_optima, "measure", kill_at_second)
+    with pytest.raises(KeyboardInterrupt):
+        print_optima([*options, str(folder)])
+    monkeypatch.setattr(exact_optima, "measure", complete)
+    capsys.readouterr()
+    print_optima([*options, str(folder), "--page", str(page)])
+    assert "first.mps: binary" not in capsys.readouterr().out  # it is not measured again
+    lines = page.read_text()
+    assert "| programs/first.mps | 1 | 1 | 3.3333333333e-01 | 3.3333333333e-01 |" in lines
+    assert "| programs/second.mps |" in lines and "of 2 are above 1" in lines
+    print_optima([*options, "--page", str(page)])  # without a folder, from what is kept
+    assert page.read_text() == lines
+    with pytest.raises(SystemExit, match="linear programs"):
+        print_optima([])

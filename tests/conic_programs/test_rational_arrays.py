@@ -8,6 +8,7 @@ from typing import get_args
 import numpy as np
 import pytest
 import scipy.sparse
+from flint import fmpq
 
 from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.rational_arrays import (
@@ -35,6 +36,18 @@ def test_floats_keep_their_meaning(numbers: Numbers) -> None:
     assert len(rational_array(np.zeros(0), numbers)) == 0
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[3.0, -4.0, 0.0], [2.0**61, -(2.0**61)], [2.0**62, 1.0], [-(2.0**63), 0.5], [2.0**30 + 0.5, 2.0**-31]],
+)
+def test_whole_numbers_of_the_machine_and_longer_ones_have_equal_meanings(values: list[float]) -> None:
+    array = rational_array(np.array(values), "binary")
+    assert array.fractions() == list(map(Fraction, values))
+    assert {type(number) for number in array.numerators.tolist()} == {int}
+    with_zeros = [fmpq(0), *array.fmpqs(), fmpq(0)]
+    assert fmpq_array(with_zeros).fractions() == [0, *map(Fraction, values), 0]
+
+
 @pytest.mark.parametrize("numbers", get_args(Numbers))
 def test_comparisons_with_limits_are_exact(numbers: Numbers) -> None:
     values = np.array([0.1, 0.1, 0.1, 1e300, -1e300, 0.0])
@@ -42,6 +55,10 @@ def test_comparisons_with_limits_are_exact(numbers: Numbers) -> None:
     array = rational_array(values, numbers)
     assert array.is_below(limits, numbers).tolist() == [False, True, False, True, False, False]
     assert array.is_above(limits, numbers).tolist() == [False, False, True, False, True, False]
+    zeros = rational_array(np.zeros(5), numbers)
+    limits = np.array([np.inf, 1e-320, 0.0, -2.0, -np.inf])
+    assert zeros.is_below(limits, numbers).tolist() == [True, True, False, False, False]
+    assert zeros.is_above(limits, numbers).tolist() == [False, False, False, True, True]
     third = fraction_array([Fraction(1, 3)] * 2)
     assert third.is_below(np.array([1 / 3, np.nextafter(1 / 3, 1)]), "binary").tolist() == [False, True]
 

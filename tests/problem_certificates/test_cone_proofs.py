@@ -19,14 +19,17 @@ from boostopt.conic_programs.exact import refinement
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.cone_proofs import program_proof
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval, near_interval
 from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint, proved_point
 from boostopt.problem_certificates.cone_proofs.program_conditions import program_conditions
 from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.weak_duality import MultiplierChange, dual_bound, multipliers_of
+from boostopt.problem_certificates.problem_explanation import explain_program
 
 INF = np.inf
 
@@ -515,6 +518,39 @@ def test_conditions_of_a_program_have_the_names_of_its_rows_and_columns() -> Non
     infeasible = replace(third, row_upper=np.array([1.0, 0.0]))
     with pytest.raises(ProblemError, match="infeasible"):
         explain_problem(infeasible)
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic", "disk"])
+def test_explanations_measure_the_certified_answer_without_another_solve(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    third = program([1], [[3], [1]], [1, -INF], [1, 5], [-INF], [INF])
+    target = {"linear": third, "quadratic": quadratic_program(), "disk": disk_program()}[name]
+    certificate = certify_problem(target)
+
+    def refuse(*_: Any) -> ConicAnswer:
+        raise AssertionError("the program was solved again")
+
+    monkeypatch.setattr(program_proof, "solve_form", refuse)
+    explanation = explain_program(target, certificate, 1e-6)
+    assert not explanation.violated and explanation.certificate is certificate
+    proof = certificate.program_proof
+    assert proof is not None and (proof.answer is None) == (name == "linear")
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_point_of_a_face_is_found_among_equations_that_follow_from_others(copies: int) -> None:
+    """At the answer x = (0, 1, 1), the rows fix x_1 and x_2, which are free; a row stated twice follows from itself."""
+    A = [[1.0, 1.0, 0.0]] * copies + [[0.0, 0.0, 3.0]]
+    sides = [1.0] * copies + [3.0]
+    form = cone_form(program([1, 1, 1], A, sides, sides, [0, -INF, -INF], [INF, INF, INF]))
+    point = np.array([0.0, 1.0 + 1e-9, 1.0])
+    result = proved_point(form, point, 0.0)
+    assert isinstance(result, PointFailure) == (copies == 2)
+    result = proved_point(form, point, 0.0, finds_dependence=True)
+    assert isinstance(result, ProvedPoint if copies == 2 else PointFailure)
+    if isinstance(result, ProvedPoint):
+        assert 2 <= result.upper <= 2 + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from convex_problems import cp
 from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
+from boostopt.problem_certificates.arithmetic import sparse_solutions
 from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
 
 
@@ -24,10 +25,19 @@ def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -
     return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=(m, n)))
 
 
+@pytest.fixture(params=["dense", "sparse"])
+def storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Small systems are dense matrices, or sparse ones as larger systems are."""
+    if request.param == "sparse":
+        monkeypatch.setattr(sparse_solutions, "MAX_SMALL_ROWS", 0)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("storage")
 @pytest.mark.parametrize("seed", range(8))
 def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    m = int(rng.integers(2, 30))
+    m = int(rng.integers(2, 60))
     A = sparse_matrix(rng, m, 4 * m, exponent=3 * (seed % 3))
     sizes = 10.0 ** rng.uniform(-6 * (seed % 2), 0, 4 * m)
     system = SparseSystem(A, sizes)
@@ -37,6 +47,18 @@ def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) 
     assert system.sigma >= 0.3 * smallest
 
 
+def test_entries_that_are_stored_in_parts_count_as_their_sum() -> None:
+    """1 + 2^-53 of two parts is no float."""
+    parts = np.array([1.0, 2.0**-53, 1.0])
+    A: Any = scipy.sparse.csr_array((parts, np.array([0, 0, 1]), np.array([0, 3])), shape=(1, 2))
+    assert A.nnz == 3
+    smallest = (1 + Fraction(1, 2**53)) ** 2 + 1
+    system = SparseSystem(A, np.ones(2))
+    scale = Fraction(float(system.row_scales[0])) ** 2
+    assert 0 < Fraction(float(system.sigma)) <= smallest * scale
+
+
+@pytest.mark.usefixtures("storage")
 @pytest.mark.parametrize("kind", ["equal rows", "combination", "zero row", "no freedom", "tiny"])
 def test_dependent_rows_prove_nothing(kind: str) -> None:
     rng = np.random.default_rng(0)
@@ -54,6 +76,7 @@ def test_dependent_rows_prove_nothing(kind: str) -> None:
     assert SparseSystem(scipy.sparse.csr_array(A), sizes).sigma <= 0
 
 
+@pytest.mark.usefixtures("storage")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_solution_in_fractions_lies_within_the_radii(seed: int) -> None:
     """The solution next to a point is computed in fractions by the formula of the module."""

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.files import file_suffix
@@ -23,13 +21,15 @@ from boostopt._utils.user_modules import (
 )
 from boostopt._utils.validation import check_tolerance
 from boostopt.cli.application import command, console
-from boostopt.cli.option_names import with_option_names
+from boostopt.cli.problem_output import document, problem_line, problem_table
 from boostopt.cli.run_output import JSON_FORMAT, validate_output_paths, validate_suffix
+from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import exact_optimum
 from boostopt.conic_programs.readers.load_problem import ENDINGS, load_problem
 from boostopt.errors import (
     BoostoptError,
     OptionError,
+    ProblemError,
     format_names_truncated,
     reason_of,
     reason_on_one_line,
@@ -41,16 +41,14 @@ from boostopt.problem_certificates.problem_certificate import ProblemCertificate
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, explain_program
 from boostopt.verification.linear_files.linear_writer import fraction_text
 
-ProblemName = Annotated[
-    str,
+ProblemNames = Annotated[
+    list[str],
     typer.Argument(
-        metavar="FILE:NAME",
+        metavar="FILE:NAME...",
         help="Python file, and in it a cvxpy.Problem or a function that returns one; or an MPS, QPS, CBF, SDPA or "
-        "MATLAB file of a program.",
+        "MATLAB file of a program; one or several.",
     ),
 ]
-OPTIONS = ("solver", "tolerance", "relaxation")
-"""Options that notes advise."""
 
 MAX_REASON_LENGTH = 200
 """Number of characters of the message of an exception of the user's file."""
@@ -88,12 +86,16 @@ class ExactOptions:
 
 @command("certify-problem")
 def certify_problem_command(
-    problem: ProblemName,
+    problem: ProblemNames,
     *,
     tol: RefutationTol = 1e-6,
     reading: ReadingOptions,
     save: Annotated[
-        str | None, typer.Option(help="JSON file for the problem and its certificate, to be checked by `verify`.")
+        str | None,
+        typer.Option(
+            help="JSON file for the problem and its certificate, to be checked by `verify`; for several problems, a "
+            "folder for their files."
+        ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the KKT conditions, line by line.")] = False,
     exactness: ExactOptions,
@@ -101,11 +103,12 @@ def certify_problem_command(
 ) -> int:
     """Certify the optimum of a CVXPY problem, and compare the reported value with the interval.
 
+    Of several problems, each has a line. The status is 1 if a reported value is refuted.
+
     Examples: boostopt certify-problem model.py:problem --solver auto, boostopt certify-problem afiro.mps --exact
     """
     tol = check_tolerance("tol", tol)
-    validate_output_paths(None, save, read=[problem.rpartition(":")[0] or None])
-    validate_suffix("--save", save, JSON_FORMAT)
+    paths = _output_paths(problem, save)
     if exactness.decimal and not exactness.exact:
         raise OptionError("--decimal is for exact optima: pass --exact too, or leave it out.")
     if exactness.exact:
@@ -114,58 +117,152 @@ def certify_problem_command(
                 "--exact takes --decimal, --save and --json only; got --solver, --tolerance, --relaxation or "
                 "--explain. Leave it out, or leave out --exact."
             )
-        return _certify_exactly(problem, exactness.decimal, save, json)
-    is_program = file_suffix(Path(problem)) in ENDINGS
-    # The cone data of a file are certified directly; options that a program does not have need a CVXPY problem.
-    is_direct = is_program and reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
-    target: Any = load_problem(problem) if is_direct else resolve_problem(problem)
+        return _certify_exactly(problem, exactness.decimal, paths, json)
+    if len(problem) > 1:
+        if explain:
+            raise OptionError(
+                f"--explain takes one problem; got {len(problem)}. Explain each by itself, or leave out --explain."
+            )
+        return _certify_each(problem, reading, tol, paths, json)
+    place = problem[0]
+    target = _target(place, reading)
     certificate = certify_problem(target, **asdict(reading))
-    explanation = None
-    if explain and is_direct and not certificate.is_decided:
-        explanation = explain_program(target, certificate, DEFAULT_TOLERANCE)
-    elif (
-        explain
-        and not is_direct
-        and not (certificate.is_decided and not all(map(has_usable_value, target.variables())))
-    ):
-        explanation = ProblemExplanation(
-            measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE
-        )
+    explanation = _explanation(target, certificate) if explain else None
     is_refuted = certificate.violation > tol
     if json:
         typer.echo(to_json_text(document(certificate, is_refuted, explanation)))
     else:
-        console().print(problem_table(problem, certificate, is_refuted, tol))
+        console().print(problem_table(place, certificate, is_refuted, tol))
         if explanation is not None:
             typer.echo(str(explanation))
         elif explain:
             typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
     if save is not None:  # last: the result is printed whether a file can be written or not
-        certificate.save(save, {"problem": problem})
+        certificate.save(save, {"problem": place})
     return 1 if is_refuted else 0
 
 
-def _certify_exactly(place: str, decimal: bool, save: str | None, json: bool) -> int:
-    """Print the exact optimum of a linear or quadratic program in a file, save its certificate, return the exit status.
+def _output_paths(places: list[str], save: str | None) -> list[str | None]:
+    """Return the file of each certificate; for several problems, in the folder `save`.
+
+    Raises
+    ------
+    DataError
+        A file could not be written.
+    OptionError
+        `save` is no folder, or no JSON file of one problem; or several problems, or results, have one name.
+    """
+    files = [place.rpartition(":")[0] if is_place_in_file(place) else place for place in places]
+    if len(set(places)) < len(places):
+        raise OptionError(f"expected problems, each once; got {', '.join(places)}. Name each of them once.")
+    paths: list[str | None] = [save] * len(places)
+    if len(places) == 1:
+        validate_suffix("--save", save, JSON_FORMAT)
+    elif save is not None:
+        if not Path(save).is_dir():
+            raise OptionError(
+                f"--save must be a folder where several problems are certified; got {save!r}, which is none. Make the "
+                "folder, or certify each problem by itself."
+            )
+        names = [_result_name(place) for place in places]
+        if len(set(names)) < len(names):
+            raise OptionError(
+                f"--save needs problems whose files differ by more than folder and ending; got {', '.join(places)}. "
+                "Certify those of one name by themselves."
+            )
+        paths = [str(Path(save, name)) for name in names]
+    validate_output_paths(None, *paths, read=files)
+    return paths
+
+
+def _result_name(place: str) -> str:
+    """Return the name of the file of a certificate, such as model_problem.json for model.py:problem."""
+    path, _, name = place.rpartition(":") if is_place_in_file(place) else (place, "", "")
+    return f"{Path(path).name.partition('.')[0]}{'_' if name else ''}{name}.json"
+
+
+def _target(place: str, reading: ReadingOptions) -> Any:
+    """Return the program of a file, whose cone data are certified directly, or a CVXPY problem.
+
+    Options that a program does not have need a CVXPY problem.
+    """
+    is_direct = reading.tolerance == 0 and reading.solver in (None, "auto", "CLARABEL")
+    return load_problem(place) if is_direct and file_suffix(Path(place)) in ENDINGS else resolve_problem(place)
+
+
+def _explanation(target: Any, certificate: ProblemCertificate) -> ProblemExplanation | None:
+    """Return the KKT conditions; None for a program, or a problem without values, that is proved to have no optimum."""
+    if isinstance(target, ConicProgram):
+        return None if certificate.is_decided else explain_program(target, certificate, DEFAULT_TOLERANCE)
+    if certificate.is_decided and not all(map(has_usable_value, target.variables())):
+        return None
+    return ProblemExplanation(measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
+
+
+def _certify_each(places: list[str], reading: ReadingOptions, tol: float, paths: list[str | None], json: bool) -> int:
+    """Print a line for each problem, save the certificates, and return the exit status.
+
+    All files are read before the first problem is certified.
+
+    Raises
+    ------
+    ProblemError
+        A problem is refused; the message has its place.
+    """
+    targets = [_target(place, reading) for place in places]
+    documents, has_refutation = list[dict[str, Any]](), False
+    for place, target, path in zip(places, targets, paths, strict=True):
+        try:
+            certificate = certify_problem(target, **asdict(reading))
+        except ProblemError as refusal:
+            raise ProblemError(f"{place}: {refusal}") from refusal
+        is_refuted = certificate.violation > tol
+        has_refutation |= is_refuted
+        if json:
+            documents.append({"problem": place, **document(certificate, is_refuted)})
+        else:
+            typer.echo(problem_line(place, certificate, is_refuted))
+        if path is not None:
+            certificate.save(path, {"problem": place})
+    if json:
+        typer.echo(to_json_text({"problems": documents}))
+    return 1 if has_refutation else 0
+
+
+def _certify_exactly(places: list[str], decimal: bool, paths: list[str | None], json: bool) -> int:
+    """Print the exact optima of linear or quadratic programs in files, save their certificates, return the exit status.
 
     Raises
     ------
     OptionError
-        The place is no file of a program.
+        A place is no file of a program.
+    ProblemError
+        A program is not convex; the message has its file.
     """
-    if file_suffix(Path(place)) not in ENDINGS:
-        raise OptionError(
-            f"--exact needs a file of a linear or quadratic program, ending in {', '.join(ENDINGS)}; got {place!r}. "
-            "Pass such a file, or leave out --exact."
-        )
-    optimum = exact_optimum(load_problem(place), "decimal" if decimal else "binary")
-    if json:
+    for place in places:
+        if file_suffix(Path(place)) not in ENDINGS:
+            raise OptionError(
+                f"--exact needs a file of a linear or quadratic program, ending in {', '.join(ENDINGS)}; got "
+                f"{place!r}. Pass such a file, or leave out --exact."
+            )
+    programs, documents = [load_problem(place) for place in places], list[dict[str, Any]]()
+    for place, program, path in zip(places, programs, paths, strict=True):
+        try:
+            optimum = exact_optimum(program, "decimal" if decimal else "binary")
+        except ProblemError as refusal:
+            raise ProblemError(f"{place}: {refusal}") from refusal
         value = None if optimum.value is None else fraction_text(optimum.value)
-        typer.echo(to_json_text({"status": optimum.status, "value": value, "sentence": optimum.in_words()}))
-    else:
-        typer.echo(optimum.in_words())
-    if save is not None:  # last: the result is printed whether a file can be written or not
-        optimum.save(save, {"problem": place})
+        documents.append({"status": optimum.status, "value": value, "sentence": optimum.in_words()})
+        if len(places) > 1:
+            documents[-1] = {"problem": place, **documents[-1]}
+        if not json:
+            typer.echo(f"{place}: {optimum.in_words()}" if len(places) > 1 else optimum.in_words())
+        elif len(places) == 1:
+            typer.echo(to_json_text(documents[0]))
+        if path is not None:  # last: the result is printed whether a file can be written or not
+            optimum.save(path, {"problem": place})
+    if json and len(places) > 1:
+        typer.echo(to_json_text({"problems": documents}))
     return 0
 
 
@@ -232,53 +329,3 @@ def _problem_from(value: Any, place: str, names: Mapping[str, Any]) -> Any:
             f"expected a cvxpy.Problem, or a function that returns one, at {place}; got {short_repr(value)}. {advice}"
         )
     return value
-
-
-def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool, tol: float) -> Table:
-    """Return the interval, the reported value, and the reasons for infinite bounds as a table."""
-    table = Table(title=Text(title, "bold"), title_justify="default", show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    is_decided = certificate.is_decided
-    table.add_row("problem" if is_decided else "optimum certified in", Text(certificate.words))
-    table.add_row("status", certificate.status)
-    if not is_decided:
-        table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.scaled_gap:.2e})")
-    if certificate.value is not None:
-        refutation = f"the problem is {certificate.words}" if is_decided else f"off by {certificate.violation:.2e}"
-        verdict = f"refuted: {refutation}" if is_refuted else f"within {tol:g} of the interval"
-        table.add_row("reported value", f"{certificate.value:.10g}")
-        table.add_row("verdict", Text(verdict, style="red" if is_refuted else "green"))
-    table.add_row("feasible point", "none is proved" if certificate.point is None else "proved")
-    for reason in certificate.reasons:
-        table.add_row("note", Text(with_option_names(reason, OPTIONS)))
-    if certificate.status == "bounded" and certificate.scaled_gap > tol:
-        table.add_row("note", "the answer is no better than this gap: pass --solver auto for a better one")
-    return table
-
-
-def document(
-    certificate: ProblemCertificate, is_refuted: bool, explanation: ProblemExplanation | None = None
-) -> dict[str, Any]:
-    """Return the certificate, and the KKT conditions if they were measured, as plain values."""
-    conditions = {} if explanation is None else {"conditions": [asdict(item) for item in explanation.conditions]}
-    return {
-        "status": certificate.status,
-        "lower": certificate.lower,
-        "upper": certificate.upper,
-        "scaled_gap": certificate.scaled_gap,
-        "value": certificate.value,
-        "violation": certificate.violation,
-        "refuted": is_refuted,
-        "right_side_change": certificate.right_side_change,
-        "reasons": list(certificate.reasons),
-        "point": None
-        if certificate.point is None
-        else {_name(variable): value.tolist() for variable, value in certificate.point.items()},
-        **conditions,
-    }
-
-
-def _name(variable: Any) -> str:
-    """Return the name of a variable; that of a conic program is a text."""
-    return variable if isinstance(variable, str) else variable.name()

@@ -10,9 +10,12 @@ from flint import fmpq
 
 from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
-from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_matrix
+from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_array, rational_matrix
 from boostopt.conic_programs.exact.rationals import FloatRationals
 from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+
+ZERO = fmpq(0)
+"""The number 0, which is not made anew for each variable."""
 
 
 class ExactProgram:
@@ -26,36 +29,54 @@ class ExactProgram:
         The program.
     numbers
         The meaning of its floats.
+    costs
+        Exact costs of the first variables, in place of those of the program, whose others are 0.
 
     Attributes
     ----------
     b
         Right sides, shape (m,).
-    c
-        Costs, shape (n + m,).
+    cost_array
+        Costs with a common denominator, shape (n + m,).
     lower, upper
         Bounds, shape (n + m,); None where there is none.
+    nonbasic_values
+        Values of the variables at their lower bounds, or at the upper ones where there are no lower ones; else 0.
     """
 
-    def __init__(self, program: EquationProgram, numbers: Numbers = "binary") -> None:
+    def __init__(
+        self, program: EquationProgram, numbers: Numbers = "binary", costs: RationalArray | None = None
+    ) -> None:
         A, m = program.A, len(program.b)
         self._matrix = rational_matrix(A, numbers)
-        rationals = FloatRationals(numbers)
+        self._rationals = FloatRationals(numbers)
         zeros: list[fmpq] = [fmpq(0)] * m
         self._n: int = A.shape[1]
         self._pointers: list[int] = A.indptr.tolist()
         self._places: list[int] = A.indices.tolist()
-        self._entries: list[fmpq] = rationals.array_numbers(A.data)
-        self.b: list[fmpq] = rationals.array_numbers(program.b)
-        self.c: list[fmpq] = [*rationals.array_numbers(program.c), *zeros]
-        self.lower: list[fmpq | None] = [*rationals.bound_numbers(program.lower), *zeros]
-        self.upper: list[fmpq | None] = [*rationals.bound_numbers(program.upper), *zeros]
+        self._entries: list[float] = A.data.tolist()
+        costs = rational_array(program.c, numbers) if costs is None else costs
+        n_others = self._n + m - len(costs)
+        self.cost_array = RationalArray(
+            np.concatenate([costs.numerators, np.zeros(n_others, dtype=object)]), costs.denominator
+        )
+        self.b: list[fmpq] = self._rationals.array_numbers(program.b)
+        self.lower: list[fmpq | None] = [*self._rationals.bound_numbers(program.lower), *zeros]
+        self.upper: list[fmpq | None] = [*self._rationals.bound_numbers(program.upper), *zeros]
+        has_lower, has_upper = np.isfinite(program.lower), np.isfinite(program.upper)
+        values = np.where(has_lower, program.lower, np.where(has_upper, program.upper, 0.0))
+        self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(values), *zeros]
+
+    @cached_property
+    def c(self) -> list[fmpq]:
+        """Costs, shape (n + m,)."""
+        return self.cost_array.fmpqs()
 
     def residuals(self, x: Sequence[fmpq]) -> list[fmpq]:
         """Return b less the columns times x, over the variables that x has."""
         residuals = list(self.b)
         for j, value in enumerate(x):
-            if value != 0:
+            if value:
                 for i, entry in self.column(j).items():
                     residuals[i] -= entry * value
         return residuals
@@ -65,7 +86,7 @@ class ExactProgram:
         if j >= self._n:
             return {j - self._n: fmpq(1)}
         part = slice(self._pointers[j], self._pointers[j + 1])
-        return dict(zip(self._places[part], self._entries[part], strict=True))
+        return dict(zip(self._places[part], map(self._rationals.__getitem__, self._entries[part]), strict=True))
 
     def products(self, rho: RationalArray) -> RationalArray:
         """Return <rho, column> for each variable."""
@@ -86,7 +107,7 @@ class ExactProgram:
         lower, upper = self.lower[j], self.upper[j]
         if lower is not None and value < lower:
             return value - lower
-        return value - upper if upper is not None and value > upper else fmpq(0)
+        return value - upper if upper is not None and value > upper else ZERO
 
     def is_fixed(self, j: int) -> bool:
         """Return whether the bounds of variable j are equal."""
@@ -120,8 +141,8 @@ class BasicSolution:
         Whether it is no approximation.
     x
         Values of the n + m variables.
-    y
-        Multipliers of the equations.
+    y, y_array
+        Multipliers of the equations, and the same with a common denominator.
     primal_violation
         Largest violation of a bound; of a logical variable: largest residual of an equation.
     dual_violation
@@ -141,17 +162,22 @@ class BasicSolution:
         n_digits: int | None = None,
         system: ExactSystem | None = None,
     ) -> None:
-        c = program.c if costs is None else costs
+        cost_array = program.cost_array if costs is None else fmpq_array(costs)
         self.basis: SimplexBasis = basis
         self.system: ExactSystem = basis_system(program, basis) if system is None else system
         self.is_exact: bool = n_digits is None
-        self.x: list[fmpq] = [_nonbasic_value(program, j, j in basis.at_upper) for j in range(len(program.c))]
+        self.x: list[fmpq] = list(program.nonbasic_values)
+        for j in basis.at_upper:
+            upper = program.upper[j]
+            self.x[j] = self.x[j] if upper is None else upper
         for j in basis.basic:
             self.x[j] = fmpq(0)
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
-        self.y: list[fmpq] = self.system.solve_transposed([c[j] for j in basis.basic], n_digits)
-        self._reduced_costs = fmpq_array(c).less(program.products(fmpq_array(self.y)))
+        basic_costs = cost_array.selected(np.array(basis.basic, dtype=int)).fmpqs()
+        self.y: list[fmpq] = self.system.solve_transposed(basic_costs, n_digits)
+        self.y_array: RationalArray = fmpq_array(self.y)
+        self._reduced_costs = cost_array.less(program.products(self.y_array))
         self._program = program
         self.primal_violation: fmpq = max((abs(program.violation(j, self.x[j])) for j in basis.basic), default=fmpq(0))
         numerators = self._reduced_costs.numerators.tolist()
@@ -197,12 +223,3 @@ def basis_system(program: ExactProgram, basis: SimplexBasis) -> ExactSystem:
     if len(basis.basic) != len(program.b):
         raise SingularSystemError(f"{len(basis.basic)} basic variables for {len(program.b)} equations")
     return ExactSystem([program.column(j) for j in basis.basic])
-
-
-def _nonbasic_value(program: ExactProgram, j: int, is_at_upper: bool) -> fmpq:
-    lower, upper = program.lower[j], program.upper[j]
-    if is_at_upper and upper is not None:
-        return upper
-    if lower is not None:
-        return lower
-    return upper if upper is not None else fmpq(0)

@@ -45,6 +45,9 @@ MIN_SHORT_SIZE, MAX_SHORT_DIGITS = 60, 8
 DENSE_SIZE = 100
 """Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
 
+MAX_ELIMINATION_SIZE = 14
+"""Number of rows of a dense block up to which elimination without fractions takes less time than lifting."""
+
 WORK_SHARE = 0.5
 """The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
 
@@ -106,7 +109,7 @@ class ExactSystem:
         def assign(j: int, value: fmpq) -> None:
             value = _round_down(value, n_digits)
             z[j] = value
-            if value != 0:
+            if value:
                 for i, entry in self._columns[j].items():
                     remainder[i] -= entry * value
 
@@ -128,7 +131,7 @@ class ExactSystem:
         def assign(i: int, value: fmpq) -> None:
             value = _round_down(value, n_digits)
             y[i] = value
-            if value != 0:
+            if value:
                 for j, entry in self._rows[i].items():
                     remainder[j] -= entry * value
 
@@ -210,7 +213,7 @@ def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
     """Return the number of digits of denominators, and a word for each of the values."""
-    return sum(int(value.q).bit_length() for value in values) + WORD * len(values)
+    return sum(int(value.q).bit_length() for value in values if value) + WORD * len(values)
 
 
 class _BlockSolver:
@@ -274,7 +277,8 @@ def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
 
 def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
     try:
-        solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm="dixon")
+        algorithm = "fflu" if len(right_side) <= MAX_ELIMINATION_SIZE else "dixon"
+        solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm=algorithm)
     except ZeroDivisionError:
         raise SingularSystemError(f"a block of {len(right_side)} rows is singular") from None
     return [solution[k, 0] for k in range(len(right_side))]

@@ -274,26 +274,24 @@ def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalA
     basis = solve_by_simplex(equations, needs_optimum=True)
     if basis is None:
         return None
-    exact = ExactProgram(equations, program.numbers)
-    exact.c[: len(costs)] = costs.fmpqs()
+    exact = ExactProgram(equations, program.numbers, costs)
     try:
         solution = refine(equations, exact, basis, FEW_REFINEMENTS)
     except SingularSystemError:
         return None
-    m, n = program.shape
-    return fmpq_array(solution.x[:n]), fmpq_array(solution.y[:m])
+    return fmpq_array(solution.x[: len(costs)]), solution.y_array
 
 
 def _proof_of(program: ConicProgram, result: PivotResult) -> RationalProof:
     """Return the values of the end of the simplex method without those of slacks."""
-    m, n = program.shape
+    n = program.shape[1]
     size = result.solution.system.nucleus_size
     if result.farkas is not None:
         return RationalProof("infeasible", y=fmpq_array(result.farkas), nucleus_size=size)
     x = fmpq_array(result.solution.x[:n])
     if result.ray is not None:
         return RationalProof("unbounded", x, ray=fmpq_array(result.ray[:n]), nucleus_size=size)
-    return RationalProof("optimal", x, fmpq_array(result.solution.y[:m]), nucleus_size=size)
+    return RationalProof("optimal", x, result.solution.y_array, nucleus_size=size)
 
 
 def _of_quadratic(program: ConicProgram, active: ActiveSet | None) -> RationalProof:

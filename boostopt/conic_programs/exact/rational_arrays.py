@@ -17,6 +17,9 @@ from boostopt.conic_programs.conic_program import Numbers
 MANTISSA_BITS = 53
 """Number of binary digits of a float."""
 
+MAX_SHORT_BITS = 62
+"""Largest length of whole numbers of the machine that are shifted."""
+
 
 @dataclass(frozen=True, eq=False)
 class RationalArray:
@@ -73,12 +76,12 @@ class RationalArray:
 
     def _compare(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
         """Return -1, 0 or 1 where a number is below, at or above its limit."""
-        is_finite = np.isfinite(limits)
-        signs = np.where(limits > 0, -1, 1)
-        ends = rational_array(limits[is_finite], numbers)
-        values = self.numerators[is_finite]
+        signs = -np.sign(limits).astype(int)  # of 0 less the limit, and of any number less an infinite one
+        is_used = np.isfinite(limits) & (self.numerators != 0).astype(bool)
+        ends = rational_array(limits[is_used], numbers)
+        values = self.numerators[is_used]
         difference = values * ends.denominator - ends.numerators * self.denominator
-        signs[is_finite] = (difference > 0).astype(int) - (difference < 0).astype(int)
+        signs[is_used] = (difference > 0).astype(int) - (difference < 0).astype(int)
         return signs
 
 
@@ -126,7 +129,11 @@ def rational_array(values: Float[Array, " k"], numbers: Numbers) -> RationalArra
     whole >>= n_zeros
     exponents = np.where(whole != 0, exponents - MANTISSA_BITS + n_zeros, 0).astype(np.int64)
     min_exponent = min(0, int(exponents.min(initial=0)))
-    return RationalArray(whole.astype(object) << (exponents - min_exponent).astype(object), 1 << -min_exponent)
+    shifts = exponents - min_exponent
+    n_bits = np.frexp(whole.astype(float))[1] + shifts
+    if int(n_bits.max(initial=0)) <= MAX_SHORT_BITS:
+        return RationalArray((whole << shifts).astype(object), 1 << -min_exponent)
+    return RationalArray(whole.astype(object) << shifts.astype(object), 1 << -min_exponent)
 
 
 def fraction_array(values: Sequence[Fraction]) -> RationalArray:
@@ -136,7 +143,11 @@ def fraction_array(values: Sequence[Fraction]) -> RationalArray:
 
 def fmpq_array(values: Sequence[fmpq]) -> RationalArray:
     """Return numbers of python-flint with a common denominator."""
-    return _with_common_denominator([(int(value.p), int(value.q)) for value in values])
+    places = [k for k, value in enumerate(values) if value]  # most numbers of a basic solution are 0
+    array = _with_common_denominator([(int(values[k].p), int(values[k].q)) for k in places])
+    numerators = np.zeros(len(values), dtype=object)
+    numerators[places] = array.numerators
+    return RationalArray(numerators, array.denominator)
 
 
 def zero_array(size: int) -> RationalArray:

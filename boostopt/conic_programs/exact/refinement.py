@@ -106,8 +106,8 @@ def _program_of_corrections(
     x = solution.x[:n]
     return EquationProgram(
         A=program.A,
-        b=_floats([residual * primal_scale for residual in exact.residuals(x)]),
-        c=_floats([cost * dual_scale for cost in solution.reduced_costs[:n]]),
+        b=_scaled(exact.residuals(x), primal_scale),
+        c=_scaled(solution.reduced_costs[:n], dual_scale),
         lower=_scaled_bounds(exact.lower, x, primal_scale, -math.inf),
         upper=_scaled_bounds(exact.upper, x, primal_scale, math.inf),
     )
@@ -121,12 +121,17 @@ def _scale(violation: fmpq, extra: int) -> fmpq:
 
 
 def _scaled_bounds(bounds: Sequence[fmpq | None], x: Sequence[fmpq], scale: fmpq, infinity: float) -> Array:
-    pairs = zip(bounds, x, strict=False)  # bounds of logical variables follow
-    return np.array([infinity if bound is None else to_float((bound - value) * scale) for bound, value in pairs])
+    results = list[float]()
+    for bound, value in zip(bounds, x, strict=False):  # bounds of logical variables follow
+        if bound is None:
+            results.append(infinity)
+        else:  # most variables are the bound itself
+            results.append(0.0 if bound is value else to_float((bound - value) * scale))
+    return np.array(results, dtype=float)
 
 
-def _floats(values: list[fmpq]) -> Array:
-    return np.array([to_float(value) for value in values])
+def _scaled(values: Sequence[fmpq], scale: fmpq) -> Array:
+    return np.array([to_float(value * scale) if value else 0.0 for value in values], dtype=float)
 
 
 def to_float(value: fmpq) -> float:

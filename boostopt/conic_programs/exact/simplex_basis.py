@@ -105,9 +105,10 @@ def _from_highs(columns: Any, rows: Any) -> SimplexBasis:
     import highspy
 
     statuses = highspy.HighsBasisStatus
-    basic = [k for k, status in enumerate([*columns, *rows]) if status == statuses.kBasic]
-    upper = frozenset(j for j, status in enumerate(columns) if status == statuses.kUpper)
-    return SimplexBasis(tuple(basic), upper)
+    codes = np.array([int(status) for status in (*columns, *rows)], dtype=int)  # numbers are compared much faster
+    basic = np.flatnonzero(codes == int(statuses.kBasic))
+    upper = np.flatnonzero(codes[: len(columns)] == int(statuses.kUpper))
+    return SimplexBasis(tuple(basic.tolist()), frozenset(upper.tolist()))
 
 
 def _to_highs(basis: SimplexBasis, program: EquationProgram) -> Any:

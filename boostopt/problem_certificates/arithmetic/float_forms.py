@@ -7,6 +7,7 @@ bounds count their own rounding and underflow. A number that is not finite has a
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -32,7 +33,9 @@ from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, Enclosure
 
 def absolute(matrix: Any) -> Any:
     """Return the absolute values of a sparse matrix, which share its pattern."""
-    return type(matrix)((np.abs(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+    result = copy.copy(matrix)  # SciPy's constructor takes longer than a product of a small matrix
+    result.data = np.abs(matrix.data)
+    return result
 
 
 def product(matrix: Any, radius: Any, x: Enclosure, offsets: Enclosure | None = None) -> Enclosure:
@@ -46,6 +49,9 @@ def product(matrix: Any, radius: Any, x: Enclosure, offsets: Enclosure | None = 
         Vectors; None for b = 0.
     """
     values, value_radii = x
+    if not matrix.nnz and radius is None:
+        zeros = np.zeros(matrix.shape[0])
+        return (zeros, zeros) if offsets is None else finite_enclosure(*offsets)
     sizes, counts = absolute(matrix), entry_counts(matrix)
     with np.errstate(all="ignore"):
         result = np.asarray(matrix @ values)

@@ -40,8 +40,14 @@ MIN_DENSE_SIZE = 10_000
 MAX_DENSE_ROWS = 5_000
 """Maximum number of rows of a dense matrix that is factored."""
 
+MAX_SMALL_ROWS, MAX_SMALL_ENTRIES = 100, 50_000
+"""Number of rows, and of entries of B with zeros, up to which B is dense: SciPy's sparse matrices take longer."""
+
 N_POWER_STEPS = 12
 """Number of steps of the inverse iteration that proposes t."""
+
+MAX_EIGENVALUE_ROWS = 30
+"""Number of rows of a dense matrix up to which its eigenvalues take less time than these steps."""
 
 T_FRACTION = 0.5
 """t as a fraction of the smallest eigenvalue that the iteration finds."""
@@ -93,19 +99,31 @@ class SparseSystem:
         self._entries = scaled[is_used] * self.row_scales[self._rows]
         if not float(np.abs(self._entries).min(initial=np.inf)) > 1e-140:
             return  # the errors of underflow are not counted
-        pointers = np.concatenate([[0], np.cumsum(np.bincount(self._rows, minlength=m))])
-        B: Any = scipy.sparse.csr_array((self._entries, self._columns, pointers), shape=(m, n))
-        M = scipy.sparse.csc_array(B @ B.T)
-        proof = _proved_eigenvalue(B, M, ROUGH_EIGENVALUE) if is_rough else None
+        sizes = np.abs(self._entries)
+        column_sizes = np.bincount(self._columns, sizes, n)[self._columns]
+        gram_size = float(np.bincount(self._rows, sizes * column_sizes, m).max(initial=0.0))
+        n_terms = int(np.bincount(self._rows).max(initial=0))
+        M = self._gram_matrix(m, n)
+        proof = _proved_eigenvalue(M, ROUGH_EIGENVALUE, gram_size, n_terms) if is_rough else None
         if proof is not None and proof[0] > 0:
             self.sigma, self._factor = proof
         else:
             self._factor = factorization(M)
-            proof = None if self._factor is None else _proved_eigenvalue(B, M, _proposed_shift(M, self._factor))
+            if self._factor is not None:
+                proof = _proved_eigenvalue(M, _proposed_shift(M, self._factor), gram_size, n_terms)
             self.sigma = 0.0 if proof is None else proof[0]
         if radius is not None and self.sigma > 0:
             root = float(np.sqrt(self.sigma)) * (1 - 4 * UNIT) - self._scaled_norm(radius)
             self.sigma = root * root * (1 - 4 * UNIT) if root > 0 else 0.0
+
+    def _gram_matrix(self, m: int, n: int) -> Any:
+        """Return B Bᵀ, dense if B is small, else in compressed columns."""
+        if m <= MAX_SMALL_ROWS and m * n <= MAX_SMALL_ENTRIES:
+            B = np.bincount(self._rows * n + self._columns, self._entries, m * n).reshape(m, n)
+            return B @ B.T
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(self._rows, minlength=m))])
+        sparse: Any = scipy.sparse.csr_array((self._entries, self._columns, pointers), shape=(m, n))
+        return scipy.sparse.csc_array(sparse @ sparse.T)
 
     def _scaled_norm(self, radius: Any) -> float:
         """Return a bound of the norm of D R S, by the sums of its rows and of its columns."""
@@ -149,6 +167,8 @@ class DenseFactor:
 
 def factorization(M: Any) -> Any:
     """Return a factorization of a symmetric matrix that keeps the pivots on its diagonal; None without one."""
+    if isinstance(M, np.ndarray):
+        return _dense_factor(M)
     m = M.shape[0]
     if M.nnz > max(MIN_DENSITY * m * m, MIN_DENSE_SIZE):
         return _dense_factor(M.toarray())
@@ -174,6 +194,8 @@ def _dense_factor(M: Float[Array, "m m"]) -> DenseFactor | None:
 
 def _proposed_shift(M: Any, factor: Any) -> float:
     """Return a fraction of nearly the smallest eigenvalue of a matrix with a factorization."""
+    if isinstance(M, np.ndarray) and len(M) <= MAX_EIGENVALUE_ROWS:
+        return T_FRACTION * float(np.linalg.eigvalsh(M)[0])
     vector = np.random.default_rng(0).normal(size=M.shape[0])
     estimate = 0.0
     for _ in range(N_POWER_STEPS):
@@ -185,29 +207,46 @@ def _proposed_shift(M: Any, factor: Any) -> float:
     return T_FRACTION * estimate
 
 
-def _proved_eigenvalue(B: Any, M: Any, t: float) -> tuple[float, Any] | None:
+def _proved_eigenvalue(M: Any, t: float, gram_size: float, n_products: int) -> tuple[float, Any] | None:
     """Return a number that is at most the smallest eigenvalue of B Bᵀ, and a factorization; None if t is too large.
 
-    M is near B Bᵀ, and M - t I is factored.
+    M - t I is factored.
+
+    Parameters
+    ----------
+    M
+        A matrix near B Bᵀ: its entries are sums of products that are rounded in any order.
+    t
+        A number below the eigenvalue.
+    gram_size
+        The largest sum of a row of |B| |B|ᵀ.
+    n_products
+        The largest number of entries of a row of B.
     """
     m = M.shape[0]
-    rows, columns = M.indices, np.repeat(np.arange(m), np.diff(M.indptr))
-    shifted = np.where(rows == columns, M.data - t, M.data)  # all entries of the diagonal are stored
-    difference: Any = scipy.sparse.csc_array((shifted, rows, M.indptr), shape=(m, m))
+    difference = _shifted(M, t)
     factor = factorization(difference)
     if factor is None:
         return None
     is_dense = isinstance(factor, DenseFactor)
     norm, sizes, n_terms = (_dense_residual if is_dense else _sparse_residual)(difference, factor)
-    B_rows, B_sizes = np.repeat(np.arange(m), np.diff(B.indptr)), np.abs(B.data)
-    gram_sizes = np.bincount(B_rows, B_sizes * np.bincount(B.indices, B_sizes)[B.indices], m)
-    n_terms = max(n_terms, int(np.diff(B.indptr).max()), m.bit_length()) + 8
+    n_terms = max(n_terms, n_products, m.bit_length()) + 8
     # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
-    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * float(gram_sizes.max()) + 2 * t)
+    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * gram_size + 2 * t)
     residual = norm * (1 + 4 * m * UNIT)
     result = t - (residual + rounding) * (1 + 1e-6)
     # Underflow in the products is far below the last number.
     return (result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0), factor
+
+
+def _shifted(M: Any, t: float) -> Any:
+    """Return M - t I."""
+    m = M.shape[0]
+    if isinstance(M, np.ndarray):
+        return M - t * np.eye(m)
+    rows, columns = M.indices, np.repeat(np.arange(m), np.diff(M.indptr))
+    shifted = np.where(rows == columns, M.data - t, M.data)  # all entries of the diagonal are stored
+    return scipy.sparse.csc_array((shifted, rows, M.indptr), shape=(m, m))
 
 
 def _sparse_residual(M: Any, factor: Any) -> tuple[float, Float[Array, " m"], int]:
@@ -237,5 +276,6 @@ def _sparse_residual(M: Any, factor: Any) -> tuple[float, Float[Array, " m"], in
 def _dense_residual(M: Any, factor: DenseFactor) -> tuple[float, Float[Array, " m"], int]:
     """Return what `_sparse_residual` does for a dense matrix."""
     sizes = np.abs(factor.L)
-    residual = np.abs(M.toarray() - factor.L @ factor.L.T)
+    matrix = M if isinstance(M, np.ndarray) else M.toarray()
+    residual = np.abs(matrix - factor.L @ factor.L.T)
     return float(residual.sum(axis=1).max()), sizes @ sizes.sum(axis=0), len(residual)

@@ -94,18 +94,16 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     """
     clarabel: Any = import_module("clarabel")
 
-    n, groups = form.n, form.groups
+    groups = form.groups
     has_lower, has_upper = (form.lower > -HUGE) & ~form.is_fixed, (form.upper < HUGE) & ~form.is_fixed
     has_row_lower, has_row_upper = form.row_lower > -HUGE, form.row_upper < HUGE
-    unit = scipy.sparse.csr_array(scipy.sparse.eye_array(n))
     maps = [_triangle(group) for group in groups]
     blocks = [
         form.E,
-        unit[form.is_fixed],
-        -unit[has_lower],
-        unit[has_upper],
-        -form.R[has_row_lower],
-        form.R[has_row_upper],
+        _unit_rows(form.is_fixed, 1.0),
+        _unit_rows(has_lower, -1.0),
+        _unit_rows(has_upper, 1.0),
+        *((-form.R[has_row_lower], form.R[has_row_upper]) if len(form.row_lower) else (form.R, form.R)),
         *(-(T @ group.G) for T, group in zip(maps, groups, strict=True)),
     ]
     sides = [
@@ -128,7 +126,7 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
     settings.chordal_decomposition_complete_dual = True
     P = None if form.P is None else scipy.sparse.triu(form.P, format="csc")
-    A = scipy.sparse.vstack(blocks, format="csc")
+    A = scipy.sparse.vstack([block for block in blocks if block.shape[0]] or blocks, format="csr").tocsc()
     solution = solve_by_clarabel(P, form.c, A, np.concatenate(sides), cones, settings)
     if solution is None:
         return _no_answer(form)
@@ -146,6 +144,13 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     rows[has_row_upper] -= parts[5]
     multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
     return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status), active)
+
+
+def _unit_rows(is_used: Bool[Array, " n"], entry: float) -> Any:
+    """Return an entry times the rows of the unit matrix at some places."""
+    places = np.flatnonzero(is_used)
+    data = np.full(len(places), entry), places, np.arange(len(places) + 1)
+    return scipy.sparse.csr_array(data, shape=(len(places), len(is_used)))
 
 
 def _no_answer(form: ConeForm) -> ConicAnswer:

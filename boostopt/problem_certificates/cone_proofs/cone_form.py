@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.conic_program import ConeConstraint, ConeKind, ConicProgram
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
-from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.arithmetic.float_forms import entry_rows, product
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def cone_form(program: ConicProgram) -> ConeForm:
     rows: Any = scipy.sparse.csr_array(program.A)
     n = program.shape[1]
     is_equation, is_row = equations_and_rows(program)
-    row_names = [_name("row", i, program.row_names) for i in range(len(is_row))]
+    row_names = _names("row", len(is_row), program.row_names)
     P = program.P
     return ConeForm(
         n,
@@ -134,7 +134,7 @@ def cone_form(program: ConicProgram) -> ConeForm:
         _groups(program.cones, n),
         [row_names[i] for i in np.flatnonzero(is_equation).tolist()],
         [row_names[i] for i in np.flatnonzero(is_row).tolist()],
-        [_name("column", j, program.column_names) for j in range(n)],
+        _names("column", n, program.column_names),
     )
 
 
@@ -144,8 +144,9 @@ def equations_and_rows(program: ConicProgram) -> tuple[Bool[Array, " rows"], Boo
     return is_equation, ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
 
 
-def _name(word: str, position: int, names: Sequence[str]) -> str:
-    return f"{word} {names[position]}" if names and names[position] else f"{word} {position}"
+def _names(word: str, count: int, names: Sequence[str]) -> list[str]:
+    """Return the names of rows or columns in words; numbers for those without a name."""
+    return [f"{word} {name or k}" for k, name in enumerate(names)] if names else [f"{word} {k}" for k in range(count)]
 
 
 def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
@@ -168,8 +169,10 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
 
 
 def row_norms(matrix: Any) -> Float[Array, " m"]:
-    """Return the 2-norms of the rows of a sparse matrix."""
-    return np.sqrt(np.asarray((matrix * matrix).sum(axis=1)).ravel())
+    """Return the 2-norms of the rows of a matrix in compressed rows."""
+    with np.errstate(over="ignore"):
+        squares = matrix.data * matrix.data
+    return np.sqrt(np.bincount(entry_rows(matrix), squares, matrix.shape[0]))
 
 
 def columns_of(matrix: Any, columns: Int[Array, " k"] | Bool[Array, " n"]) -> Any:

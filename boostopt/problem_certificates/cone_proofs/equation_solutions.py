@@ -27,6 +27,9 @@ LAPACK: Any = scipy.linalg.lapack
 N_REFINEMENTS = 5
 """Maximum number of corrections in floating point."""
 
+SMALL_CHANGE = 1e-14
+"""A correction of this size, over that by which unknowns may change, is not corrected again."""
+
 MAX_DENSE_COLUMNS = 10
 """Largest number of unknowns that stay as they are because they are in too many rows."""
 
@@ -133,21 +136,16 @@ class EquationSystem:
         part, sides, is_open = self._part, self._sides, sizes > 0
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
-        for _ in range(N_REFINEMENTS):
+        for k in range(N_REFINEMENTS + 1):
             residual, _ = exact_residual(part, sides, [x])
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
             if not np.isfinite(step).all():
                 return None
-            if not change < 0.5 * previous:
-                break
+            if k == N_REFINEMENTS or not SMALL_CHANGE < change < 0.5 * previous:
+                break  # the last step stays a part of its own
             x, previous = x + step, change
-            step = np.zeros(len(x))
-        residual, _ = exact_residual(part, sides, [x])
-        step = system.correction(residual)
-        if not np.isfinite(step).all():
-            return None
         residual, errors = exact_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
@@ -210,11 +208,11 @@ def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, "
 
 
 def independent_equations(
-    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"], are_dependent: bool = False
 ) -> Int[Array, " k"] | None:
     """Return rows of A x = b that are proved to imply all others; None if this is not proved.
 
-    Unknowns of size 0 stay at the point.
+    Unknowns of size 0 stay at the point. With `are_dependent`, no proof is tried that all rows are independent.
     """
     if not (np.isfinite(point).all() and np.isfinite(sizes).all()):
         return None
@@ -223,7 +221,9 @@ def independent_equations(
     rows, closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
     if closed.size and not _hold_exactly(A[closed], b[closed], point):
         return None
-    if not rows.size or EquationSystem(A[rows], b[rows], np.where(is_open, sizes, 0.0)).is_independent:
+    if not rows.size:
+        return rows
+    if not are_dependent and EquationSystem(A[rows], b[rows], np.where(is_open, sizes, 0.0)).is_independent:
         return rows
     if len(rows) > MAX_DENSE_ROWS:
         return None

@@ -168,12 +168,13 @@ def _use_proof(interval: FormInterval, proof: RationalProof, program: ConicProgr
         interval.exact_reason = "its conditions do not hold"
         return
     interval.exact = proof
+    if proof.status == "optimal" and proof.x is not None:
+        interval.lower = _use_point(interval, proof.x, program)
+        return
     _use_feasibility(interval, proof, program)
     if proof.status == "unbounded":
         interval.lower = interval.upper = -math.inf
         interval.status = "unbounded"
-    elif proof.status == "optimal" and proof.x is not None:
-        interval.lower = float_below(objective(program, proof.x))
 
 
 def _use_feasibility(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
@@ -185,10 +186,12 @@ def _use_feasibility(interval: FormInterval, proof: RationalProof, program: Coni
         _use_point(interval, proof.x, program)
 
 
-def _use_point(interval: FormInterval, x: RationalArray, program: ConicProgram) -> None:
-    """Use a feasible point, if its numbers are in the range of floats."""
+def _use_point(interval: FormInterval, x: RationalArray, program: ConicProgram) -> float:
+    """Use a feasible point, if its numbers are in the range of floats; return the objective there, rounded down."""
+    value = objective(program, x)
     if _has_floats(x):
-        interval.upper, interval.x = -float_below(-objective(program, x)), nearest_floats(x)
+        interval.upper, interval.x = -float_below(-value), nearest_floats(x)
+    return float_below(value)
 
 
 def _has_floats(values: RationalArray) -> bool:

@@ -19,6 +19,7 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_no
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
+    NO_SOLUTION,
     PointFailure,
     ProvedPoint,
     enclosed_point,
@@ -93,6 +94,9 @@ LAST_DIGITS = 100_000_000
 MAX_TRIANGLE_ROWS = (600, 4000)
 """Entries of triangles of semidefinite matrices up to which Clarabel is asked after another method: if the interval is
 bounded, and if it has one end."""
+
+MAX_FACE_ROWS = 1000
+"""Number of equations of the face of an answer up to which dependent ones are found: others take too long."""
 
 MAX_SMALL_SIZE = 1500
 """Number of variables and equations up to which a narrow interval is replaced by an exact optimum."""
@@ -193,10 +197,15 @@ class FormCertifier:
         The scaled gap at which the search ends.
     prove_exactly
         As `exact_interval`; None for programs with cones, which have no exact optimum.
-    prove_at_basis
-        As `basis_interval`, which is tried first; None for programs that are not linear.
+    first
+        The interval that was proved before; None if nothing was.
     prove_near
         As `near_interval`; None for programs that are not quadratic.
+
+    Attributes
+    ----------
+    answer
+        The last answer that was used; None if none was needed.
     """
 
     def __init__(
@@ -204,15 +213,15 @@ class FormCertifier:
         form: ConeForm,
         goal: float,
         prove_exactly: ExactProof | None = None,
-        prove_at_basis: Callable[[float], FormInterval] | None = None,
+        first: FormInterval | None = None,
         prove_near: Callable[[float, ConicAnswer, bool, bool], FormInterval] | None = None,
     ) -> None:
         self.form = form
         self.goal = goal
         self.prove_exactly = prove_exactly
-        self.prove_at_basis = prove_at_basis
         self.prove_near = prove_near
-        self.interval = FormInterval()
+        self.interval = FormInterval() if first is None else first
+        self.answer: ConicAnswer | None = None
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
@@ -230,15 +239,11 @@ class FormCertifier:
             interval.lower = interval.upper = math.inf
             interval.status = "infeasible"
             return interval
-        if answer is None and self.prove_at_basis is not None:
-            interval.intersect(self.prove_at_basis(MAX_DIGITS))
-            if interval.status or interval.scaled_gap <= self.goal:
-                return interval
         if answer is None and has_semidefinite_answer(self.form):
             self._use_semidefinite_answers()
             if self._needs_no_second_method():
                 return interval
-        first = solve_form(self.form) if answer is None else answer
+        self.answer = first = solve_form(self.form) if answer is None else answer
         plain = None
         if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
             return interval
@@ -254,7 +259,7 @@ class FormCertifier:
         limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
         if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > limit):
             second = solve_form(self.form, is_second=True)
-            first = first if second.status in DOUBTFUL else second
+            self.answer = first = first if second.status in DOUBTFUL else second
             self._is_upper_good = self._is_lower_good = False
             self._is_second = True
             self._use_answer(first)
@@ -287,6 +292,7 @@ class FormCertifier:
                 continue
             has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
             has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
+            self.answer = answer
             if has_point and has_bound:
                 break
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
@@ -342,7 +348,10 @@ class FormCertifier:
         """Use a point with equality where the multiplier is larger than the slack."""
         face = face_of(self.form, answer, reduced_costs(self.form, multipliers_of(answer)))
         start = np.where(face.is_fixed, face.lower, answer.x)
-        return self.interval.use_point(proved_point(face, start, 0.0, power=POWERS[0]))
+        result = proved_point(face, start, 0.0, power=POWERS[0])
+        if isinstance(result, PointFailure) and result.reason == NO_SOLUTION and len(face.e) <= MAX_FACE_ROWS:
+            result = proved_point(face, start, 0.0, power=POWERS[0], finds_dependence=True)
+        return self.interval.use_point(result)
 
     def _is_good_by_exact_optimum(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> bool:
         """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""

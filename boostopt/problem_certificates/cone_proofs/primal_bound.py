@@ -26,6 +26,9 @@ from boostopt.problem_certificates.cone_proofs.equation_solutions import (
 SIZE_FRACTION = 0.5
 """Fraction of the distance from its bounds by which an unknown may change."""
 
+NO_SOLUTION = "no exact solution of the equations is proved: they may depend on each other"
+"""The reason for a failure where no other one is known."""
+
 
 @dataclass(frozen=True, eq=False)
 class ProvedPoint:
@@ -59,6 +62,7 @@ def proved_point(
     margin: float,
     snap: Float[Array, " n"] | None = None,
     power: float = 1.0,
+    finds_dependence: bool = False,
 ) -> ProvedPoint | PointFailure:
     """Return a feasible point near x, or why none is proved.
 
@@ -74,15 +78,18 @@ def proved_point(
         Reduced costs: an unknown that is nearer to a bound than its reduced cost says is fixed there.
     power
         Unknowns change in proportion to this power of their distance from their bounds.
+    finds_dependence
+        Whether to find equations that follow from others, where those of the form are not proved independent. They are
+        always found where unknowns snap.
     """
     start, sizes = point_with_sizes(form, x, margin, snap)
     scale = np.maximum(1.0, np.abs(start))
     sizes = np.where(sizes > 0, scale * (sizes / scale) ** power, 0.0)
-    if snap is None:
+    if snap is None and not finds_dependence:
         return checked_point(form, start, sizes)
-    rows = independent_equations(form.E, form.e, start, sizes)
+    rows = independent_equations(form.E, form.e, start, sizes, finds_dependence)
     if rows is None:
-        return PointFailure("no exact solution of the equations is proved: they may depend on each other")
+        return PointFailure(NO_SOLUTION)
     return checked_point(replace(form, E=form.E[rows], e=form.e[rows]), start, sizes)
 
 
@@ -90,7 +97,7 @@ def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array,
     """Return the feasible point nearest to a start in some scale, or why none is proved."""
     enclosure = enclose_solution(form.E, form.e, start, sizes)
     if enclosure is None:
-        return PointFailure("no exact solution of the equations is proved: they may depend on each other")
+        return PointFailure(NO_SOLUTION)
     return enclosed_point(form, enclosure)
 
 

@@ -11,8 +11,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
+from boostopt.problem_certificates.cone_proofs.exact_interval import nearest_floats
+from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
 
 
@@ -60,6 +62,8 @@ class ProgramProof:
         The proof of the exact optimum, where it proves the interval or the status; else None.
     exact_x
         The feasible point in fractions, where floats do not hold enough of its digits; else None.
+    answer
+        The last answer of a solver that was used; None if none was needed. Nothing that it holds is proved.
     """
 
     program: ConicProgram
@@ -70,6 +74,7 @@ class ProgramProof:
     shifts: Float[Array, " n"] | None
     rational_proof: RationalProof | None
     exact_x: Sequence[Fraction] | None = None
+    answer: ConicAnswer | None = None
 
     @property
     def exact(self) -> ExactOptimum | None:
@@ -80,15 +85,37 @@ class ProgramProof:
 
 
 def program_proof(
-    program: ConicProgram, form: ConeForm, interval: FormInterval, shifts: Float[Array, " n"] | None
+    program: ConicProgram, interval: FormInterval, certifier: FormCertifier | None = None
 ) -> ProgramProof:
-    """Return the proof of an interval of a program, from that of its form."""
-    multipliers = None if interval.multipliers is None else _by_rows(program, form, interval.multipliers)
+    """Return the proof of an interval of a program, and of its certifier; None for an interval without multipliers."""
     x = None if interval.x is None else interval.x[0]
-    positive_shifts = None if shifts is None else np.maximum(shifts, 0.0)
-    return ProgramProof(
-        program, interval.status, x, interval.ray, multipliers, positive_shifts, interval.exact, interval.exact_x
+    proof = ProgramProof(program, interval.status, x, interval.ray, None, None, interval.exact, interval.exact_x)
+    if certifier is None:
+        return proof
+    return replace(
+        proof,
+        multipliers=None if interval.multipliers is None else _by_rows(program, certifier.form, interval.multipliers),
+        shifts=None if certifier.shifts is None else np.maximum(certifier.shifts, 0.0),
+        answer=certifier.answer,
     )
+
+
+def certified_answer(proof: ProgramProof, form: ConeForm) -> ConicAnswer:
+    """Return the answer that a proof certifies: the exact optimum, the last answer of a solver, or a new one.
+
+    Parameters
+    ----------
+    proof
+        The proof of a program.
+    form
+        The form of the program.
+    """
+    rational = proof.rational_proof
+    if rational is not None and rational.x is not None and rational.y is not None:
+        (x, _), (y, _) = nearest_floats(rational.x), nearest_floats(rational.y)
+        is_equation, is_row = equations_and_rows(proof.program)
+        return ConicAnswer(x, y[is_equation], y[is_row], [], "Solved")
+    return solve_form(form) if proof.answer is None else proof.answer
 
 
 def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) -> ProgramMultipliers:

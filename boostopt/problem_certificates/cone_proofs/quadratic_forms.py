@@ -40,17 +40,16 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
         True for variables with two bounds. A small shift is enough for a block of these.
     """
     n = P.shape[0]
-    shifts = np.zeros(n)
-    is_nonconvex = False
     diagonal = P.diagonal()
     _, labels = scipy.sparse.csgraph.connected_components(P, directed=False)
-    order = np.argsort(labels, kind="stable")
-    for block in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-        if len(block) == 1:
-            value = float(diagonal[block[0]])
-            shifts[block], is_nonconvex = -value, is_nonconvex or value < 0
-            continue
-        part: Any = scipy.sparse.csr_array(P[block][:, block])
+    is_alone = np.bincount(labels)[labels] == 1
+    shifts = np.where(is_alone, -diagonal, 0.0)
+    is_nonconvex = bool((diagonal[is_alone] < 0).any())
+    places = np.flatnonzero(~is_alone)
+    order = places[np.argsort(labels[places], kind="stable")]
+    blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
+    for block in blocks:
+        part: Any = P if len(block) == n else scipy.sparse.csr_array(P[block][:, block])
         excess = _dominance(part)
         if (excess >= 0).all():
             shifts[block] = -excess

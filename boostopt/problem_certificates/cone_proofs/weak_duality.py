@@ -365,7 +365,7 @@ def _enclosed(
     """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
     point, columns = start.point, start.columns
     signs = np.where(np.isfinite(form.lower), 1.0, -1.0)
-    unit = scipy.sparse.csr_array(scipy.sparse.diags_array(signs))
+    unit = scipy.sparse.csr_array((signs, np.arange(form.n), np.arange(form.n + 1)), shape=(form.n, form.n))
     P = form.P
     blocks = [form.E_transposed, form.R_transposed, *form.G_transposed, unit]
     parts = [point.y, point.rows, *point.cones, start.mu]
@@ -374,7 +374,8 @@ def _enclosed(
     if P is not None:
         blocks, parts, sizes = [*blocks, -P], [*parts, point.w], [*sizes, start.w_sizes]
     is_row = columns if dependent is None else columns & ~dependent
-    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_row] for block in blocks], format="csr"))
+    parts_of_rows = [block if is_row.all() else block[is_row] for block in blocks if block.shape[1] or not form.n]
+    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack(parts_of_rows, format="csr"))
     costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
     if face is not None:
         widths = [len(part) for part in parts]

@@ -20,7 +20,7 @@ from boostopt.verification.conic_files.conic_statement import CONIC_FILES, conic
 from boostopt.verification.conic_files.conic_verdict import verify_conic_certificate
 from boostopt.verification.conic_files.exact_conic_proofs import exact_multipliers, exact_point, exact_ray
 from boostopt.verification.conic_kernel.conic_checker import lower_bound, upper_bound
-from boostopt.verification.conic_kernel.conic_schema import FILE_KIND, FORMAT, ConicDocument, parse_conic_document
+from boostopt.verification.conic_kernel.conic_schema import FILE_KIND, ConicDocument, parse_conic_document
 from boostopt.verification.linear_files.linear_writer import (
     UNPROVED,
     fraction_text,
@@ -28,7 +28,7 @@ from boostopt.verification.linear_files.linear_writer import (
     vector_to_json,
     write_program_certificate,
 )
-from boostopt.verification.linear_kernel.linear_schema import MAX_DIGITS
+from boostopt.verification.linear_kernel.linear_schema import FORMAT, MAX_DIGITS
 from boostopt.verification.problem_kernel.rationals_and_balls import ceil_float, floor_float, working_precision
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 

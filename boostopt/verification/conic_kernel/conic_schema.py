@@ -14,12 +14,14 @@ from typing import Any
 
 from boostopt.verification.linear_kernel.linear_schema import (
     MAX_SIZE,
-    MAX_WORK,
     NUMBERS,
     PROGRAM_KEYS,
     LinearProgram,
     ScaledVector,
+    check_work,
+    numbers_of,
     parse_fraction,
+    parse_header,
     parse_linear_program,
     parse_short_list,
     parse_vector,
@@ -30,7 +32,6 @@ from boostopt.verification.trusted_kernel.json_parsing import (
     parse_choice,
     parse_index,
     parse_list,
-    parse_object,
     parse_object_with_keys,
     parse_text,
     reject,
@@ -38,12 +39,6 @@ from boostopt.verification.trusted_kernel.json_parsing import (
 
 FILE_KIND = "boostopt conic program certificate"
 """The kind of these files."""
-
-FORMAT = 1
-"""The version of the format."""
-
-TOP_LEVEL_KEYS = {"kind", "format", "program", "proof", "claim", "made"}
-"""The names of a file."""
 
 CONE_KEYS = {"kind", "exponent", "rows", "columns", "values", "b", "name"}
 """The names of a constraint."""
@@ -167,10 +162,7 @@ def matrix_order(n_entries: int) -> int:
 
 def parse_conic_document(top: Mapping[str, Any]) -> ConicDocument:
     """Return the content of the object that a file states; Rejected if it is not of this form."""
-    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
-    if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
-        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
-    parse_object(content["made"], "made")
+    content = parse_header(top, FILE_KIND)
     program = parse_conic_program(content["program"])
     n = len(program.linear.c)
     proof = parse_object_with_keys(content["proof"], PROOF_KEYS, "proof")
@@ -288,18 +280,11 @@ def _check_work(document: ConicDocument) -> None:
     vectors = [vector for vector in (document.x, document.ray) if vector is not None]
     if multipliers is not None:
         vectors += [multipliers.y, *multipliers.z, *([] if multipliers.w is None else [multipliers.w])]
-    bits = max(
-        (number.bit_length() for vector in vectors for number in (vector.denominator, *vector.numerators)), default=1
-    )
-    sides = [getattr(linear, name) for name in ("lower", "upper", "row_lower", "row_upper")]
     entries = chain(
-        [linear.offset, *linear.c],
-        (side for values in sides for side in values if side is not None),
+        numbers_of(linear),
         (entry for row in matrices for entry in row.values()),
         (entry for cone in program.cones for entry in cone.b),
         [] if multipliers is None else multipliers.shifts or (),
     )
-    entry_bits = max(max(entry.numerator.bit_length(), entry.denominator.bit_length()) for entry in entries)
     size = len(linear.c) + len(linear.row_lower) + sum(len(cone.b) for cone in program.cones) + sum(map(len, matrices))
-    if size * bits * entry_bits > MAX_WORK:
-        raise SizeLimit(f"numbers of {bits:,} bits are too long for a program of this size")
+    check_work(size, vectors, entries)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -31,10 +31,10 @@ FILE_KIND = "boostopt linear program certificate"
 """The kind of these files."""
 
 FORMAT = 1
-"""The version of the format."""
+"""The version of the format, of these files and of those of conic programs."""
 
 TOP_LEVEL_KEYS = {"kind", "format", "program", "proof", "claim", "made"}
-"""The names of a file."""
+"""The names of both."""
 
 PROGRAM_KEYS = {
     *("name", "sense", "numbers", "offset", "c", "lower", "upper", "row_lower", "row_upper"),
@@ -129,10 +129,7 @@ class LinearDocument:
 
 def parse_linear_document(top: Mapping[str, Any]) -> LinearDocument:
     """Return the content of the object that a file states; Rejected if it is not of this form."""
-    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
-    if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
-        reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
-    parse_object(content["made"], "made")
+    content = parse_header(top, FILE_KIND)
     program = parse_linear_program(content["program"])
     m, n = len(program.row_lower), len(program.c)
     proof = parse_object_with_keys(content["proof"], {"x", "y", "ray"}, "proof")
@@ -150,6 +147,15 @@ def parse_linear_document(top: Mapping[str, Any]) -> LinearDocument:
     )
     _check_work(document)
     return document
+
+
+def parse_header(top: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """Return the object that a file of a kind states; Rejected if its names, kind or format are others."""
+    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    if content["kind"] != kind or content["format"] != FORMAT or type(content["format"]) is not int:
+        reject(f"it must be a {kind} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
+    parse_object(content["made"], "made")
+    return content
 
 
 def parse_linear_program(value: Any) -> LinearProgram:
@@ -212,16 +218,38 @@ def _check_work(document: LinearDocument) -> None:
     program = document.program
     size = len(program.c) + len(program.row_lower) + sum(map(len, program.columns))
     vectors = [vector for vector in (document.x, document.y, document.ray) if vector is not None]
-    numbers = [number for vector in vectors for number in (vector.denominator, *vector.numerators)]
+    entries = [entry for column in program.columns for entry in column.values()]
+    check_work(size, vectors, [*numbers_of(program), *entries])
+
+
+def check_work(size: int, vectors: Iterable[ScaledVector], entries: Iterable[Fraction]) -> None:
+    """Check that the checker needs minutes at most, by the size of a program and the lengths of numbers.
+
+    Parameters
+    ----------
+    size
+        Number of entries, rows and variables.
+    vectors
+        Those of the proof.
+    entries
+        The numbers of the program.
+
+    Raises
+    ------
+    SizeLimit
+        It needs more.
+    """
+    numbers = (number for vector in vectors for number in (vector.denominator, *vector.numerators))
     bits = max((number.bit_length() for number in numbers), default=1)
-    entries = [program.offset, *program.c, *(entry for column in program.columns for entry in column.values())]
-    sides = [side for name in ("lower", "upper", "row_lower", "row_upper") for side in getattr(program, name)]
-    entry_bits = max(
-        max(entry.numerator.bit_length(), entry.denominator.bit_length())
-        for entry in [*entries, *(side for side in sides if side is not None)]
-    )
+    entry_bits = max(max(entry.numerator.bit_length(), entry.denominator.bit_length()) for entry in entries)
     if size * bits * entry_bits > MAX_WORK:
         raise SizeLimit(f"numbers of {bits:,} bits are too long for a program of this size")
+
+
+def numbers_of(program: LinearProgram) -> list[Fraction]:
+    """Return the offset, the costs and the finite bounds of a program."""
+    sides = [*program.lower, *program.upper, *program.row_lower, *program.row_upper]
+    return [program.offset, *program.c, *(side for side in sides if side is not None)]
 
 
 def parse_short_list(value: Any, name: str) -> list[Any]:
