@@ -19,7 +19,7 @@ from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profil
 from boostopt.backends.base import Backend
 from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
 from boostopt.backends.cvxpy_problem_task import ProblemSolver, ProblemTask
-from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.guarded_backend import GuardedBackend
 from boostopt.backends.isolation.isolated_backend import IsolatedBackend, isolate_backend
 from boostopt.backends.user_function_solvers import FunctionSolver
 from boostopt.comparison.benchmark_options import CompareOptions

@@ -14,19 +14,19 @@ from support.speeds import many
 
 from boostopt import ConicProgram, OptionError, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.conic_programs.exact import basis_refinement
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
-from boostopt.conic_programs.exact import refinement
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
+from boostopt.problem_certificates.cone_proofs.conic_kkt_residuals import program_conditions
+from boostopt.problem_certificates.cone_proofs.dual_bound import MultiplierChange, dual_bound, multipliers_of
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval, near_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
-from boostopt.problem_certificates.cone_proofs.program_conditions import program_conditions
-from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
-from boostopt.problem_certificates.cone_proofs.weak_duality import MultiplierChange, dual_bound, multipliers_of
+from boostopt.problem_certificates.cone_proofs.semidefiniteness_proofs import semidefinite_shifts
 
 INF = np.inf
 
@@ -235,7 +235,7 @@ def test_false_bases_never_exclude_the_optimum(seed: int, monkeypatch: pytest.Mo
         return SimplexBasis(tuple(basic), frozenset(np.flatnonzero(rng.random(n) < 0.3).tolist()) - {*basic})
 
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", basis_by_chance)
-    monkeypatch.setattr(refinement, "solve_by_simplex", basis_by_chance)
+    monkeypatch.setattr(basis_refinement, "solve_by_simplex", basis_by_chance)
     for _ in range(4):
         certificate = certify_problem(lp)
         assert certificate.status in ("bounded", "open", exact.status)

@@ -34,7 +34,7 @@ from boostopt.authoring import (
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.verification import subject
-from boostopt.verification.class_oracles import MEMBERSHIP_NOT_CHECKED
+from boostopt.verification.class_statements import MEMBERSHIP_NOT_CHECKED
 from boostopt.verification.described_files.described_class_files import verify_described_class_certificate
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 

@@ -32,9 +32,9 @@ from boostopt.backends.base import (
     describe_cones,
     package_version,
 )
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
+from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
 from boostopt.backends.cvxpy_problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
-from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.external_exceptions import ExternalError, call_external, raise_caught_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.cvxpy_models import CvxpyModel, ModelForm, build_cvxpy_model
 from boostopt.programs.program import Program

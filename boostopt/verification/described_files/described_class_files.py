@@ -26,7 +26,7 @@ from boostopt.errors import BoostoptError, ProblemError, reason_of
 from boostopt.oracles.base import Oracle
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.certificate_writer import class_description, to_json_value
-from boostopt.verification.class_oracles import (
+from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
     hypotheses_to_json,
     hypothesis_margins,

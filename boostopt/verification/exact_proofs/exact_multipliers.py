@@ -23,7 +23,7 @@ from boostopt.problem_certificates.arithmetic.balls import pivots
 from boostopt.problem_certificates.atoms.matrix_functions import TraceOfInverse
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_pullback
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.problem_kernel.atoms import (
     Divergence,
     Entropy,

@@ -13,7 +13,7 @@ from convex_problems import cp
 from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
-from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:

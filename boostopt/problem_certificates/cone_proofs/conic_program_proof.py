@@ -10,8 +10,8 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
-from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormInterval
+from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
 
 
 @dataclass(frozen=True, eq=False)
