@@ -410,7 +410,7 @@ def _numeric_fields(source: Any) -> dict[str, float]:
     if source is None:
         return {}
     if isinstance(source, Mapping):
-        fields: dict[str, Any] = dict(source)  # pyright: ignore[reportUnknownArgumentType]
+        fields: dict[str, Any] = dict(source)
     else:
         fields = {name: getattr(source, name) for name in dir(source) if not name.startswith("_")}
     info = fields.pop("info", None)
