@@ -10,11 +10,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.checks.references.cvxpy_references import problem_with_exact_exponents
-from boostopt.checks.references.dual_function import (
-    dual_function,
-    label_edge_constraint,
-    labelled_constraints,
-)
+from boostopt.checks.references.dual_function import dual_function, label_edge_constraint, labelled_constraints
 from boostopt.checks.references.measurements import (
     INFEASIBLE_RESIDUAL,
     SOLVER_TOLERANCE,

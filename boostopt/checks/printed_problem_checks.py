@@ -15,9 +15,7 @@ from boostopt._utils.array_types import HypothesisVector
 from boostopt.checks.cvxpy_checks import NO_CVXPY_EXPRESSION
 from boostopt.checks.formulation_probe import FormulationProbe
 from boostopt.checks.references.cvxpy_references import problem_with_exact_exponents
-from boostopt.checks.references.dual_function import (
-    MULTIPLIER_SIGNS,
-)
+from boostopt.checks.references.dual_function import MULTIPLIER_SIGNS
 from boostopt.checks.references.measurements import (
     INFEASIBLE_RESIDUAL,
     SOLVER_TOLERANCE,

@@ -39,7 +39,7 @@ from boostopt.verification.class_statements import (
     query_oracle,
     require_multiplicities,
 )
-from boostopt.verification.described_files.described_class_files import save_described_class_certificate
+from boostopt.verification.described_files.described_class_writer import save_described_class_certificate
 from boostopt.verification.described_files.part_statements import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,

@@ -18,7 +18,7 @@ from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
 from boostopt.verification.class_statements import NO_EXACT_PROOF
 from boostopt.verification.conic_files.conic_verdict import is_conic_certificate, verify_conic_certificate
-from boostopt.verification.described_files.described_class_files import (
+from boostopt.verification.described_files.described_class_verdict import (
     is_described_class_certificate,
     verify_described_class_certificate,
 )

@@ -23,12 +23,7 @@ from boostopt.problem_certificates.atoms.matrix_functions import TraceOfInverse
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_pullback
 from boostopt.problem_certificates.problem_reader import ReadProblem
-from boostopt.verification.exact_proofs.exact_slopes import (
-    ZERO,
-    GroupSlopes,
-    group_slopes,
-    symmetric_directions,
-)
+from boostopt.verification.exact_proofs.exact_slopes import ZERO, GroupSlopes, group_slopes, symmetric_directions
 from boostopt.verification.problem_kernel.atoms import QuadraticForm
 from boostopt.verification.problem_kernel.problem_checker import add_rows
 from boostopt.verification.problem_kernel.problem_schema import AtomNode, Multipliers, Problem
