@@ -42,7 +42,9 @@ def test_newtons_method_has_the_root_of_brents_method_with_fewer_evaluations() -
 
         def excess(x: float, gains: Any = gains, losses: Any = losses, weight: float = weight) -> float:
             counts["brent"] += 1
-            return float(logsumexp(losses * x) - logsumexp(-gains * x)) + weight
+            larger: Any = logsumexp(losses * x)
+            smaller: Any = logsumexp(-gains * x)
+            return float(larger - smaller) + weight
 
         def falling(x: float, gains: Any = gains, losses: Any = losses, excess: Any = excess) -> Any:
             counts["newton"] += 1
