@@ -29,7 +29,7 @@ OLDEST_TESTS := $(addprefix tests/, \
   errata/test_errata_dynamics.py exporting/test_programs_exported.py functions/formulas/test_formula_twins.py \
   formulations/test_lpboost.py instances/test_drawn.py cvxpy_functions/test_kinked_expressions.py \
   ensembles/model_certification/test_certify_model.py oracles/test_rbf.py oracles/test_stumps.py \
-  pictures/test_margins_drawn.py problem_certificates/test_problem_reading.py programs/test_formulation.py cvxpy_functions/test_described.py \
+  pictures/test_margins_drawn.py problem_certificates/test_problem_reader.py programs/test_formulation.py cvxpy_functions/test_described.py \
   reporting/test_report_pages.py rows/test_coding.py solving/test_solving.py typesetting/test_typesetting.py \
   verification/test_exact.py)
 

@@ -19,7 +19,7 @@ from support.problems import noisy_stumps
 
 from boostopt import Program, Solution, get_backend, get_formulation, solve
 from boostopt.backends.cvxpy.cvxpy_backend import CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import FORMS
+from boostopt.backends.cvxpy.solver_options import FORMS
 from boostopt.rows.margin_matrix import MarginMatrix
 
 OURS, TOL, RIVAL_TOL = "interior", 1e-9, 1e-6

@@ -55,7 +55,7 @@ from .errors import SolverNotFound as SolverNotFound
 from .functions.regularizers.capped_simplex import project_capped_simplex as project_capped_simplex
 from .oracles.stumps.boosted_stumps import boosted_stump_matrix as boosted_stump_matrix
 from .oracles.stumps.random_stump_matrix import stump_matrix as stump_matrix
-from .problem_certificates.condition_measurement import ProblemCondition as ProblemCondition
+from .problem_certificates.kkt_residuals import ProblemCondition as ProblemCondition
 from .problem_certificates.pages.problem_page import ProblemPage as ProblemPage
 from .problem_certificates.pages.problem_page import problem_page as problem_page
 from .problem_certificates.problem_certificate import ProblemCertificate as ProblemCertificate

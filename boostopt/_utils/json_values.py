@@ -36,9 +36,9 @@ def to_json_text(document: Mapping[str, Any]) -> str:
 def plain(value: Any) -> Any:
     """Convert a value to JSON types at every depth: nan and infinities become None, other objects their text."""
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return [plain(v) for v in value]
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, float):

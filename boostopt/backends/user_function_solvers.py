@@ -14,7 +14,7 @@ from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Capability
 from boostopt.backends.cvxpy.cvxpy_backend import PhaseTimer, flat_solution
 from boostopt.backends.cvxpy_problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
-from boostopt.backends.isolation.external_calls import ExternalError, call_external
+from boostopt.backends.external_exceptions import ExternalError, call_external
 from boostopt.errors import ProblemError
 from boostopt.programs.user_cvxpy_problem import ConvexProblem, flat_answer, load_mapping
 

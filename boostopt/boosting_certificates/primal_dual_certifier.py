@@ -12,7 +12,7 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting_certificates.certificate import KKT, Certificate
-from boostopt.boosting_certificates.example_weight_feasibility import is_in_domain, restore_feasibility
+from boostopt.boosting_certificates.feasibility_restoration import is_in_domain, restore_feasibility
 from boostopt.boosting_certificates.nan_checks import as_bound
 from boostopt.errors import ProblemError, short_repr
 from boostopt.functions.edge_functions.base import EdgeFunction

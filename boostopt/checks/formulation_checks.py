@@ -14,7 +14,7 @@ from boostopt._utils.validation import check_seed
 from boostopt.checks import printed_problem_checks
 from boostopt.checks.check_report import Check, CheckReport
 from boostopt.checks.edge_checks import EDGE_CHECKS
-from boostopt.checks.printed_problem_checks import FormulationProbe
+from boostopt.checks.formulation_probe import FormulationProbe
 from boostopt.checks.references.measurements import (
     CLOSED_FORM_TOLERANCE,
     ComponentError,

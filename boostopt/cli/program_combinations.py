@@ -13,8 +13,9 @@ from typing import Any
 
 from boostopt.cli.option_groups import BindingOptions, ParameterOptions
 from boostopt.cli.option_parsing import get_formulation_option, split_names
-from boostopt.data.datasets import Dataset, has_columns, has_indices
+from boostopt.data.datasets import Dataset
 from boostopt.data.labelled_tables import DEFAULT_LABEL
+from boostopt.data.source_forms import has_columns, has_indices
 from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, unknown_name
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation, list_formulations

@@ -18,9 +18,9 @@ from boostopt.backends import get_backend, list_backends
 from boostopt.backends.accuracy_profiles import CERTIFIED_MODE, PROFILES, Profile, accuracy_profile
 from boostopt.backends.base import Backend
 from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX, CvxpyBackend, installed_names, open_solver
-from boostopt.backends.cvxpy.solver_specs import FORMS
+from boostopt.backends.cvxpy.solver_options import FORMS
 from boostopt.backends.cvxpy_problem_task import ProblemSolver, ProblemTask
-from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.guarded_backend import GuardedBackend
 from boostopt.backends.isolation.isolated_backend import IsolatedBackend, isolate_backend
 from boostopt.backends.user_function_solvers import FunctionSolver
 from boostopt.comparison.benchmark_options import CompareOptions

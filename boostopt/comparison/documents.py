@@ -22,7 +22,7 @@ from boostopt.comparison.benchmark import Measurement
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison, comparison_settings
 from boostopt.comparison.provenance import ORIGIN, Provenance
-from boostopt.comparison.result_parsers import parse_fraction, parse_fractions
+from boostopt.comparison.result_field_parsers import parse_fraction, parse_fractions
 from boostopt.comparison.results_log import ACCURACIES, FILE_KIND, parse_json_object, parse_record_line
 from boostopt.comparison.solve_record import SolveRecord, parse_record
 from boostopt.comparison.solve_results import SETTINGS, BenchmarkSettings, intersect_intervals

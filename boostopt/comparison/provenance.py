@@ -13,7 +13,7 @@ from boostopt._utils.files import Keys
 from boostopt._utils.json_values import Text, TextsByName
 from boostopt._utils.validation import check_instance
 from boostopt.backends.base import package_version
-from boostopt.comparison.result_parsers import parse_skipped_pairs
+from boostopt.comparison.result_field_parsers import parse_skipped_pairs
 
 RECORDED_PACKAGES = ("numpy", "scipy", "cvxpy")
 """Packages whose versions are recorded; every run records the version of its solver."""

@@ -20,8 +20,8 @@ from boostopt.backends.cvxpy.stopping_tests import RATIO_KEYS
 from boostopt.backends.isolation.isolated_backend import ISOLATED_PREFIX, ProcessEnd
 from boostopt.backends.isolation.processor_time import CPU_SECONDS
 from boostopt.backends.isolation.worker_main_loop import PEAK_MEMORY
-from boostopt.comparison import result_parsers as fields
-from boostopt.comparison.result_parsers import Seconds, SecondsByPhase
+from boostopt.comparison import result_field_parsers as fields
+from boostopt.comparison.result_field_parsers import Seconds, SecondsByPhase
 from boostopt.solving.problem_solution import AnswerCertificate, ProblemSolution
 from boostopt.solving.solution import Outcome, Solution
 

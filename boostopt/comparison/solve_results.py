@@ -20,7 +20,7 @@ from boostopt._utils.json_values import Count, Flag, Texts, plain
 from boostopt._utils.validation import check_optional, check_string
 from boostopt.comparison.failures import Failure, failures_by_backend
 from boostopt.comparison.provenance import Provenance
-from boostopt.comparison.result_parsers import Fractions, Seconds
+from boostopt.comparison.result_field_parsers import Fractions, Seconds
 from boostopt.comparison.scores import MeanScore, ProgramScore, average_scores, score_programs
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.data.csv_tables import records_to_csv

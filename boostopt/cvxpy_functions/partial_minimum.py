@@ -40,10 +40,10 @@ from boostopt.problem_certificates.feasible_point import (
 )
 from boostopt.problem_certificates.leaf_values import dual_vector
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
-from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, float_pullback, proposed_choices
-from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem, with_unit_sum
+from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, with_unit_sum
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""

@@ -16,7 +16,7 @@ from boostopt.problem_certificates.minorants.stationary_multipliers import (
     node_tangents,
     pulled_back,
 )
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 WIDTH = 1e-12
 """Relative distance from a kink up to which a slope is between those on both sides."""

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
-from boostopt._utils.files import file_suffix, lack_of, read_npz
-from boostopt._utils.validation import check_flag, check_optional, check_path, check_string
+from boostopt._utils.files import read_npz
 from boostopt._utils.validation import check_names as listed_names
 from boostopt.data.class_labels import check_count, infer_label_type, to_signs
-from boostopt.data.csv_tables import SEPARATORS
-from boostopt.data.labelled_tables import DEFAULT_LABEL, load_labelled_csv, load_named_csv
-from boostopt.data.parquet import PARQUET_SUFFIX, load_labelled_parquet, load_named_parquet, parquet_files
-from boostopt.data.source_examples import (
-    SourceContents,
-    contents_of_npz,
-    load_sklearn_dataset,
-    load_svmlight,
-    validate_weights,
-)
-from boostopt.errors import DataError, OptionError, did_you_mean
+from boostopt.data.labelled_tables import DEFAULT_LABEL, load_named_csv
+from boostopt.data.parquet import PARQUET_SUFFIX, load_named_parquet, parquet_files
+from boostopt.data.source_examples import contents_of_npz, validate_weights
+from boostopt.data.source_forms import CSV_FORM, check_indices, load_named_columns, load_unnamed, source_and_form
+from boostopt.errors import DataError, OptionError
 from boostopt.oracles.stumps.boosted_stumps import boosted_stump_matrix
 from boostopt.oracles.stumps.random_stump_matrix import stump_matrix
 
-SKLEARN_DATASETS = ("breast_cancer", "digits", "iris", "wine")
-"""The classification data sets of scikit-learn; sets with more than two classes need `positive`."""
-
-SKLEARN_FORM = "embedded"
-"""The form of a source that is a data set of scikit-learn."""
-
 HYPOTHESES = ("boosted", "random")
 """The ways in which `Dataset.margin_matrix` chooses decision stumps."""
-
-CSV_FORM = "table"
-"""The form of a source with named columns: CSV, or the same with tabs."""
 
 
 @dataclass(frozen=True)
@@ -170,10 +153,10 @@ def load_dataset(
     UserWarning
         A column of a CSV file without a name, which is the index of a data frame, is taken as a feature.
     """
-    source, form = _source_and_form(source)
+    source, form = source_and_form(source)
     missing = None if missing_values is None else listed_names("missing_values", missing_values)
-    contents = _load_named_columns(source, form, label, weights, drop, missing)
-    zero_based = _check_indices(source, zero_based)
+    contents = load_named_columns(source, form, label, weights, drop, missing)
+    zero_based = check_indices(source, zero_based)
     if contents is None and form == ".npz":
         arrays = read_npz(Path(source))
         if "U" in arrays:
@@ -181,7 +164,7 @@ def load_dataset(
         if not {"X", "y"} <= arrays.keys():
             raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
         contents = contents_of_npz(source, arrays, ("c", "d0"))
-    contents = contents or _load_unnamed(source, form, zero_based)
+    contents = contents or load_unnamed(source, form, zero_based)
     X, names, is_typed = contents.X, contents.classes, contents.has_typed_labels
     y, classes = to_signs(source, contents.labels, len(X), positive, names, is_typed, missing)
     return Dataset(
@@ -264,11 +247,11 @@ def load_table(
     UserWarning
         As `load_dataset`.
     """
-    source, form = _source_and_form(source)
+    source, form = source_and_form(source)
     missing = None if missing_values is None else listed_names("missing_values", missing_values)
-    contents = _load_named_columns(source, form, label, weights, drop, missing)
-    zero_based = _check_indices(source, zero_based)
-    contents = contents or _load_unnamed(source, form, zero_based)
+    contents = load_named_columns(source, form, label, weights, drop, missing)
+    zero_based = check_indices(source, zero_based)
+    contents = contents or load_unnamed(source, form, zero_based)
     if contents.labels is None:
         raise DataError(f"{source} must hold arrays X and y; it holds no y. There is nothing to learn.")
     y = infer_label_type(source, contents.labels, len(contents.X), contents.has_typed_labels, missing)
@@ -309,12 +292,12 @@ def load_features(
     UserWarning
         `zero_based` is None, and the indices of svmlight text may begin with 0 or with 1.
     """
-    source, form = _source_and_form(source)
+    source, form = source_and_form(source)
     if form == PARQUET_SUFFIX:
         contents = load_named_parquet(source, parquet_files(source), names, label)
     else:
         contents = (
-            load_named_csv(source, names, label) if form == CSV_FORM else _load_unnamed(source, form, zero_based, count)
+            load_named_csv(source, names, label) if form == CSV_FORM else load_unnamed(source, form, zero_based, count)
         )
     X, labels = contents.X, contents.labels
     if X.shape[1] != count:
@@ -332,79 +315,3 @@ def load_features(
             stacklevel=2,
         )
     return LabelledTable(source, X, labels, tuple(names), None, contents.unread, contents.zero_based)
-
-
-def _load_named_columns(
-    source: str,
-    form: str,
-    label: str,
-    weights: str | None,
-    drop: Sequence[str],
-    missing: Sequence[str] | None,
-) -> SourceContents | None:
-    """Return the contents of a table without the columns to drop; None for a source without column names."""
-    drop, label, weights = (
-        listed_names("drop", drop),
-        check_string("label", label),
-        check_optional(check_string, "weights", weights),
-    )
-    if form == CSV_FORM:
-        return load_labelled_csv(source, label, weights, drop, missing)
-    if form == PARQUET_SUFFIX:
-        return load_labelled_parquet(source, parquet_files(source), label, weights, drop, missing)
-    if weights is not None:
-        raise DataError(
-            f"expected a CSV or parquet file for weights in a column; got {source!r}. Leave out weights=...: an npz "
-            "file holds them as an array c."
-        )
-    if drop:
-        raise DataError(f"expected a CSV or parquet file for columns by name; got {source!r}. Leave out drop=...")
-    if label != DEFAULT_LABEL:
-        raise DataError(f"expected a CSV or parquet file for labels in a column; got {source!r}. Leave out label=...")
-    return None
-
-
-def _check_indices(source: str, zero_based: bool | None) -> bool | None:
-    """Return `zero_based`, checked; raise an error if a source without indices has one."""
-    if zero_based is not None and not has_indices(source):
-        raise DataError(f"expected svmlight text for indices of features; got {source!r}. Leave out zero_based=...")
-    return check_optional(check_flag, "zero_based", zero_based)
-
-
-def _load_unnamed(source: str, form: str, zero_based: bool | None = None, count: int | None = None) -> SourceContents:
-    """Return the contents of a source without column names; `count` is the number of features, if it is known."""
-    if form == ".npz":
-        return contents_of_npz(source, read_npz(Path(source)))
-    return load_sklearn_dataset(source) if form == SKLEARN_FORM else load_svmlight(source, zero_based, count)
-
-
-def has_columns(source: str) -> bool:
-    """Return whether a source has named columns: a table or parquet files."""
-    return _source_and_form(source)[1] in (CSV_FORM, PARQUET_SUFFIX)
-
-
-def has_indices(source: str) -> bool:
-    """Return whether the features of a source have indices: svmlight text."""
-    return _source_and_form(source)[1] not in (CSV_FORM, PARQUET_SUFFIX, ".npz", SKLEARN_FORM)
-
-
-def _source_and_form(source: object) -> tuple[str, str]:
-    """Return the name or the path of a source, and its form: its suffix, `CSV_FORM`, or `SKLEARN_FORM`."""
-    check_path("source", source, DataError)
-    # The name is not read as a path: `./wine` is a file, not an embedded set.
-    name = os.fspath(cast("str | os.PathLike[str]", source))
-    path = Path(name)
-    if name in SKLEARN_DATASETS and not os.path.isfile(name):
-        return name, SKLEARN_FORM
-    if parquet_files(name):
-        return name, PARQUET_SUFFIX
-    if os.path.isdir(name):
-        raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
-    if not os.path.isfile(name):  # unlike Path.is_file, this is False for a name that is too long
-        suggestion = did_you_mean(name, SKLEARN_DATASETS) if path.suffix == "" else ""
-        lack = lack_of(name)
-        raise DataError(
-            f"expected a file or one of {', '.join(SKLEARN_DATASETS)}; "
-            + (lack.replace(" Check the path.", suggestion) if suggestion else lack)
-        )
-    return name, CSV_FORM if file_suffix(path) in SEPARATORS else file_suffix(path)

@@ -20,7 +20,7 @@ from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.ensembles.members import Members, labels_to_signs
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, ReweightedBase
 from boostopt.errors import OptionError, ProblemError
-from boostopt.estimators.training.margin_warnings import warn_about_member_weights
+from boostopt.estimators.training.baseline_and_nu_warnings import warn_about_member_weights
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.base import aggregates_only_error
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder

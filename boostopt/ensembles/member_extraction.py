@@ -12,7 +12,7 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, HypothesisVector, Int
 from boostopt._utils.validation import check_choice
 from boostopt.boosting.run.run import Run
-from boostopt.ensembles.boosted_trees import LibraryTree, is_lightgbm, is_xgboost, library_trees
+from boostopt.ensembles.boosted_tree_members import LibraryTree, is_lightgbm, is_xgboost, library_trees
 from boostopt.ensembles.member_hypotheses import (
     BinaryVoter,
     ConstantVoter,

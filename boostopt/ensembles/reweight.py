@@ -31,8 +31,8 @@ from boostopt.ensembles.members import Members
 from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, Reweighted
 from boostopt.ensembles.thinning import certified_soft_margin, drop_small_weights
 from boostopt.errors import OptionError, ProblemError, short_repr
+from boostopt.estimators.training.baseline_and_nu_warnings import warn_about_member_weights
 from boostopt.estimators.training.margin_summary import MarginSummary
-from boostopt.estimators.training.margin_warnings import warn_about_member_weights
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer

@@ -25,8 +25,8 @@ from boostopt.ensembles.reweighting_result import (
 )
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators.model_files import save
+from boostopt.estimators.training.baseline_and_nu_warnings import warn_about_member_weights
 from boostopt.estimators.training.margin_summary import MarginSummary
-from boostopt.estimators.training.margin_warnings import warn_about_member_weights
 from boostopt.oracles.labelled_examples import check_multiplicities
 
 

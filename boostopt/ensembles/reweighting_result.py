@@ -19,7 +19,7 @@ from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN, SoftMarginObje
 from boostopt.boosting.run.combined_hypothesis import AT_ZERO, AtZero, predicted_classes, weighted_vote
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.ensembles.members import Members
-from boostopt.ensembles.native_models import native_model
+from boostopt.ensembles.reweighted_native_models import native_model
 from boostopt.ensembles.thinning import SubsetSearch
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights

@@ -24,16 +24,16 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
-from boostopt.estimators.calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.prediction import BoostedClassifier
+from boostopt.estimators.probability_calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean
 from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
+from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
-from boostopt.estimators.training.nu_selection import cross_validate_nu
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set

@@ -38,11 +38,11 @@ from boostopt.problem_certificates.arithmetic.balls import (
     round_up,
     solve,
 )
-from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
-from boostopt.problem_certificates.domain_points import domain_point
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
-from boostopt.problem_certificates.problem_reading import MatrixConstraint, ReadProblem
-from boostopt.problem_certificates.slack_points import curved_slack_point, least_fraction, slack_point
+from boostopt.problem_certificates.least_squares_slack_points import curved_slack_point, least_fraction, slack_point
+from boostopt.problem_certificates.nearest_domain_points import domain_point
+from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem
 
 MIN_SLACK = 1e-7
 """Slack of a point that counts as having slack."""

@@ -22,7 +22,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, Row, RowBlock, combination, concatenated
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, exact_fraction, pivots
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
-from boostopt.problem_certificates.problem_reading import MatrixConstraint, ReadProblem, ScalarConstraints
+from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem, ScalarConstraints
 
 Entry = tuple[Row, Ball]
 """A row with its offset."""

@@ -2,8 +2,8 @@
 
 `certify_problem` takes a problem as it is, with the values and duals that a solver left in it, and proves an interval
 that contains its optimum. It believes no status, no solver, no canonicalization and no analysis of curvature: all that
-it claims is computed in balls (`balls`), or in floats with bounds of their errors (`float_forms`), from the meaning of
-CVXPY's objects. docs/any_problem.md has the theorems.
+it claims is computed in balls (`balls`), or in floats with bounds of their errors (`sparse_float_forms`), from the
+meaning of CVXPY's objects. docs/any_problem.md has the theorems.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from boostopt._utils.formatting import format_interval
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_flag, check_instance, check_number, check_tolerance, is_real_number
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import has_crossed_bounds
+from boostopt.conic_programs.exact.optimality_check import has_crossed_bounds
 from boostopt.errors import (
     OptionError,
     ProblemError,
@@ -37,9 +37,9 @@ from boostopt.errors import (
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import MAX_DIGITS, FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.conic_program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import MAX_DIGITS, FormCertifier, FormInterval
-from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof, program_proof
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import (
     with_affine_pieces,
@@ -57,7 +57,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     scaled_gap,
 )
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
-from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem, read_variables
+from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, read_variables
 from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
 
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")

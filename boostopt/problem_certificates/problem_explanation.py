@@ -27,11 +27,11 @@ from boostopt._utils.formatting import html_table
 from boostopt._utils.validation import check_instance, check_number
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.condition_measurement import DUAL, ProblemCondition, measure_conditions
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
-from boostopt.problem_certificates.cone_proofs.program_conditions import ConditionResiduals, program_conditions
-from boostopt.problem_certificates.cone_proofs.program_proof import certified_answer
+from boostopt.problem_certificates.cone_proofs.conic_kkt_residuals import ConditionResiduals, program_conditions
+from boostopt.problem_certificates.cone_proofs.conic_program_proof import certified_answer
+from boostopt.problem_certificates.kkt_residuals import DUAL, ProblemCondition, measure_conditions
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 

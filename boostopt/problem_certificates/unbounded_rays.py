@@ -27,9 +27,9 @@ from boostopt.problem_certificates.arithmetic.balls import (
     pivots,
     solve,
 )
-from boostopt.problem_certificates.arithmetic.float_forms import product
-from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import product
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 ZERO_TOL = 1e-9
 """Size from which an entry or a row counts as not 0, when it is chosen what must be 0 exactly."""

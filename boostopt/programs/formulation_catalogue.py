@@ -56,7 +56,7 @@ def get_formulation(
         The name is unknown, or the file does not exist or does not define exactly one formulation.
     """
     if isinstance(name_or_formulation, Formulation):
-        return name_or_formulation  # pyright: ignore[reportUnknownVariableType]
+        return name_or_formulation
     if not isinstance(name_or_formulation, str | PathLike):
         raise OptionError(
             f"expected the name, the path or an instance of a formulation; got {short_repr(name_or_formulation)}. "

@@ -18,7 +18,7 @@ from boostopt._utils.validation import check_instance
 from boostopt.errors import ProblemError, reason_of
 from boostopt.problem_certificates.leaf_values import value_of
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
-from boostopt.problem_certificates.problem_reading import check_variable
+from boostopt.problem_certificates.problem_reader import check_variable
 
 DIGEST_SOLVER = "CLARABEL"
 """The solver whose cone data the digest of a problem is made of; it takes the cones of every convex problem."""

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from boostopt.errors import OptionError
 from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements, latex, parse_page, symbol_table
-from boostopt.typesetting.prose_math import ProsePart, split_prose
+from boostopt.typesetting.formula_recognition import ProsePart, split_prose
 
 MAX_PROSE_LENGTH = 10_000
 """Largest number of characters of a paragraph that is searched for formulas."""

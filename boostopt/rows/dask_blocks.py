@@ -186,11 +186,11 @@ def _blocks_of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple
             f"{name} must have chunks of known sizes; got shape {X.shape}. Call {name}.compute_chunk_sizes() before, "
             "or pass the data frame that it was made of."
         )
-    X = X.rechunk({1: -1})  # pyright: ignore[reportConstantRedefinition]
-    rows: Any = (X.chunks[0],)
-    labels = _aligned_column(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), X)
-    copies = [None] * len(labels) if c is None else _aligned_column(name, "c", c, X)
-    return list(zip(X.to_delayed().ravel(), labels, copies, strict=True)), int(X.shape[1])
+    features = X.rechunk({1: -1})
+    rows: Any = (features.chunks[0],)
+    labels = _aligned_column(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), features)
+    copies = [None] * len(labels) if c is None else _aligned_column(name, "c", c, features)
+    return list(zip(features.to_delayed().ravel(), labels, copies, strict=True)), int(X.shape[1])
 
 
 def _aligned_column(features: str, name: str, values: Any, X: Any) -> list[Any]:
@@ -223,11 +223,11 @@ def _blocks_of_frame(
         raise ProblemError(
             f"{name} must be a dask.array or a dask.dataframe; got {type(X).__name__}. Make one of it, or compute it."
         )
-    names, column_names = list(X.columns), dict[str, Any]()
+    frame, names, column_names = X, list(X.columns), dict[str, Any]()
     for role, values in (("y", y if labelled else 1), ("c", c)):
         if isinstance(values, dd.Series) or (role == "y" and not labelled):
-            column_names[role] = next(new for k in count() if (new := f"{role}{k}") not in X.columns)
-            X = X.assign(**{column_names[role]: values})  # pyright: ignore[reportConstantRedefinition]
+            column_names[role] = next(new for k in count() if (new := f"{role}{k}") not in frame.columns)
+            frame = frame.assign(**{column_names[role]: values})
         elif isinstance(values, str) and values in names:
             column_names[role] = values
         elif role == "y" or values is not None:
@@ -235,7 +235,7 @@ def _blocks_of_frame(
                 f"{role} must be a series of the data frame {name}, or the name of one of its columns; got "
                 f"{short_repr(values)}. {name} has the columns {format_names_truncated(list(map(str, names)))}."
             )
-    columns = list(X.columns)
+    columns = list(frame.columns)
     places = {name: columns.index(column) for name, column in column_names.items()}
     features = [k for k in range(len(columns)) if k not in places.values()]
     label, copies = partial(_select_array, places["y"]), partial(_select_array, places["c"]) if c is not None else None
@@ -246,7 +246,7 @@ def _blocks_of_frame(
             delayed(label, pure=False)(part),
             None if copies is None else delayed(copies, pure=False)(part),
         )
-        for part in X.to_delayed()
+        for part in frame.to_delayed()
     ], len(features)
 
 

@@ -149,9 +149,9 @@ def split_label_columns(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | 
         return X, y, c, None
     named = [name for name in (y, c) if isinstance(name, str) and name in X.columns]
     y, c = (X[values] if isinstance(values, str) and values in named else values for values in (y, c))
-    X = X.drop(columns=named)  # pyright: ignore[reportConstantRedefinition]
-    names = list(X.columns)
-    return X, y, c, np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
+    features = X.drop(columns=named)
+    names = list(features.columns)
+    return features, y, c, np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
 
 
 def unique_labels(y: Any) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, WarmStart
-from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.guarded_backend import GuardedBackend
 from boostopt.errors import OptionError, SolverNotFound
 from boostopt.programs.program import Program
 

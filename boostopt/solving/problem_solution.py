@@ -20,7 +20,7 @@ from boostopt.backends.isolation.pickling import NotPicklable
 from boostopt.backends.isolation.processor_time import with_cpu_seconds
 from boostopt.boosting_certificates.certificate import KKT
 from boostopt.errors import ProblemError, SolverNotFound
-from boostopt.problem_certificates.condition_measurement import PRIMAL, STATIONARITY, measure_conditions
+from boostopt.problem_certificates.kkt_residuals import PRIMAL, STATIONARITY, measure_conditions
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE
 from boostopt.programs.user_cvxpy_problem import ConvexProblem, load_answer

@@ -21,8 +21,8 @@ from boostopt._utils.validation import check_flag, check_instance, check_seconds
 from boostopt.backends import AUTO, check_backend, get_backend
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
-from boostopt.backends.incumbent import Incumbent
-from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.guarded_backend import GuardedBackend
+from boostopt.backends.incumbent_certificate import Incumbent
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.programs.formulation_catalogue import get_formulation, soft_margin_formulation_name

@@ -5,6 +5,7 @@ mathematics in notebooks and documentation.
 """
 
 from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.formula_recognition import typeset_prose
 from boostopt.typesetting.latex_translator import latex
 from boostopt.typesetting.page_rendering import (
     latex_display,
@@ -13,7 +14,6 @@ from boostopt.typesetting.page_rendering import (
     latex_side_by_side,
     markdown_page,
 )
-from boostopt.typesetting.prose_math import typeset_prose
 from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import zip_longest
 
 from boostopt.typesetting.docstring_parser import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.formula_recognition import display_to_markdown, escape_markdown, split_prose, typeset_prose
 from boostopt.typesetting.latex_translator import latex
-from boostopt.typesetting.prose_math import display_to_markdown, escape_markdown, split_prose, typeset_prose
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"

@@ -31,7 +31,7 @@ from boostopt.verification.certificate_writer import (
     too_large,
     write_certificate_file,
 )
-from boostopt.verification.class_oracles import (
+from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
     hypotheses_to_json,
     hypothesis_margins,
@@ -39,7 +39,7 @@ from boostopt.verification.class_oracles import (
     query_oracle,
     require_multiplicities,
 )
-from boostopt.verification.described_files.described_class_files import save_described_class_certificate
+from boostopt.verification.described_files.described_class_writer import save_described_class_certificate
 from boostopt.verification.described_files.part_statements import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
@@ -55,7 +55,7 @@ from boostopt.verification.trusted_kernel.checker import (
     recompute_bounds,
 )
 from boostopt.verification.trusted_kernel.conjugates import Vector
-from boostopt.verification.trusted_kernel.feasible_points import feasible_weights_with_norm, project_into_ball
+from boostopt.verification.trusted_kernel.feasible_weights import feasible_weights_with_norm, project_into_ball
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, reject
 from boostopt.verification.trusted_kernel.number_types import FloatBalls
 from boostopt.verification.verification_result import (

@@ -129,7 +129,7 @@ def _statement_of(problem: Any) -> dict[str, Any]:
     """
     from boostopt._utils.cvxpy_tools import cp
     from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
-    from boostopt.problem_certificates.problem_reading import read_problem
+    from boostopt.problem_certificates.problem_reader import read_problem
     from boostopt.verification.problem_statement import problem_to_json
 
     if not isinstance(problem, cp.Problem):

@@ -39,7 +39,7 @@ from boostopt.problem_certificates.atoms.multivariate_smooth import (
 )
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.atoms.perspectives import Perspective
-from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem, read_problem
+from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem, read_problem
 
 STATEMENT_BITS = 2**14
 """Bits with which a problem is read for its statement. Sums of products of up to seven floats are exact with them, and

@@ -16,9 +16,9 @@ from boostopt.boosting_certificates.feature_name_metadata import feature_names
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.programs.formulation import normalize_reference
 from boostopt.verification.class_certificate_files import verify_class_certificate
-from boostopt.verification.class_oracles import NO_EXACT_PROOF
+from boostopt.verification.class_statements import NO_EXACT_PROOF
 from boostopt.verification.conic_files.conic_verdict import is_conic_certificate, verify_conic_certificate
-from boostopt.verification.described_files.described_class_files import (
+from boostopt.verification.described_files.described_class_verdict import (
     is_described_class_certificate,
     verify_described_class_certificate,
 )
@@ -59,7 +59,7 @@ def verify(
 
     `verify` does not trust the file and executes nothing in it. The bounds of a program are computed by
     `boostopt.verification.trusted_kernel.checker`, with the other modules of the same package and `parsing`,
-    `expressions`, `differentiation`, `convexity`, `intervals`, `compilation` and `maximizers` of
+    `expressions`, `differentiation`, `convexity`, `intervals`, `compilation` and `conjugate_maximizers` of
     `boostopt.functions.formulas`. The bounds of a histogram run are computed by
     `boostopt.verification.trusted_kernel.data_passes`. These modules import NumPy, and nothing of a solver or of a run.
     You also trust the formulation, which defines F and G, and for a class its oracle. The file of a CVXPY problem holds

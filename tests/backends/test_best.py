@@ -10,7 +10,7 @@ from support.problems import REFERENCE_U
 
 from boostopt import Solution, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.incumbent import GOAL_REDUCTION, Incumbent
+from boostopt.backends.incumbent_certificate import GOAL_REDUCTION, Incumbent
 
 PROGRAM = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=3.0)
 

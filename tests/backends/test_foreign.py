@@ -16,7 +16,7 @@ from support.problems import LEAVING, Fake, Panic, Unprintable, reference_erlpbo
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
 from boostopt.backends.base import Attempt, Capability, Task
 from boostopt.backends.classical.quadratic_programs import SOLVERS, QuadraticSolver
-from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.external_exceptions import ExternalError, call_external, raise_caught_interrupt
 from boostopt.backends.isolation.isolated_backend import isolate_backend
 from boostopt.errors import SolverNotFound
 

@@ -21,7 +21,7 @@ from support.problems import Fake, attempt, bent, noisy_stumps, reference_erlpbo
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
-from boostopt.backends.isolation.guarded_backend import sanitize_attempt
+from boostopt.backends.guarded_backend import sanitize_attempt
 from boostopt.backends.isolation.isolated_backend import IsolatedBackend, RemoteState, isolate_backend
 from boostopt.backends.isolation.worker_pool import WorkerDied, WorkerProcess, close_idle_processes, idle_process_id
 

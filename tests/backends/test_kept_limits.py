@@ -22,7 +22,7 @@ from support.problems import Fake, noisy_stumps, reference_erlpboost, reference_
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
-from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
+from boostopt.backends.cvxpy.solver_options import SOLVERS, SolverSpec
 from boostopt.backends.isolation.isolated_backend import MAX_OUTPUT_LENGTH, isolate_backend
 from boostopt.backends.isolation.output_tail import MAX_TAIL_BYTES, OutputTail
 from boostopt.backends.isolation.worker_pool import WorkerProcess, close_idle_processes, idle_process_id

@@ -8,7 +8,7 @@ from support.problems import reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, compare, precision
 from boostopt.backends import get_backend
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS
+from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS
 
 SETTINGS = [(solver, setting) for solver, spec in SOLVERS.items() for setting in spec.named_settings]
 

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from support.problems import noisy_stumps, reference_erlpboost, reference_lpboost
 
 from boostopt import Program, compare, get_formulation
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS
+from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS
 from boostopt.backends.cvxpy.stopping_tests import (
     DUAL,
     GAP,

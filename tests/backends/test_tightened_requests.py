@@ -15,7 +15,7 @@ from support.problems import noisy_stumps, reference_erlpboost
 from boostopt import Program, compare, get_formulation, solve
 from boostopt.backends.base import Deadline, Task
 from boostopt.backends.cvxpy.cvxpy_backend import MAX_ITERATION_RATIO, CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import SOLVERS
+from boostopt.backends.cvxpy.solver_options import SOLVERS
 
 
 @cache

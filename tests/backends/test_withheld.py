@@ -13,7 +13,7 @@ from support.problems import REFERENCE_U
 from boostopt import Program, SolverNotFound, get_backend, get_formulation, list_backends
 from boostopt.authoring import CONES, Squares
 from boostopt.backends.cvxpy.cvxpy_backend import CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import SOLVERS, SolverSpec
+from boostopt.backends.cvxpy.solver_options import SOLVERS, SolverSpec
 
 
 def quadratic() -> Program:

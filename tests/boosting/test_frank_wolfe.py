@@ -16,7 +16,7 @@ from boostopt.boosting.boosting_problem import CORRECTIVE_STEPS
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
-from boostopt.boosting.updates.corrective import LineSearch, ShortStep
+from boostopt.boosting.updates.convex_combination_update import LineSearch, ShortStep
 from boostopt.boosting.updates.factory import CORRECTIVE_UPDATES
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.pairwise_steps import Vertex, WeightTransfer

@@ -13,7 +13,7 @@ from support.problems import Fake, attempt, bent, reference_lpboost, right
 
 from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt._utils.json_values import plain
-from boostopt.backends.cvxpy.solver_specs import SOLVERS
+from boostopt.backends.cvxpy.solver_options import SOLVERS
 from boostopt.comparison import SolveRecord, benchmark
 from boostopt.comparison.documents import load_results
 from boostopt.comparison.solve_record import FAILURE_KINDS, parse_record

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from boostopt import Comparison, OptionError, ProblemError, benchmark, compare, get_formulation
-from boostopt.backends.cvxpy.solver_specs import SOLVERS
+from boostopt.backends.cvxpy.solver_options import SOLVERS
 from boostopt.comparison import ConeSolver, FunctionSolver
 from boostopt.comparison.documents import load_results
 from boostopt.programs.user_cvxpy_problem import ConvexProblem

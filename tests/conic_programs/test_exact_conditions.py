@@ -14,8 +14,8 @@ from conic_programs.small_programs import INF, linear_program
 from boostopt import ConicProgram, certify_problem, exact_optimum, load_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
-from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 from boostopt.errors import ProblemError
 
 WITHOUT_COST = linear_program(

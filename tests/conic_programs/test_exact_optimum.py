@@ -22,7 +22,7 @@ from boostopt import ConicProgram, exact_optimum
 from boostopt._utils.immutable_arrays import is_immutable
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.errors import OptionError, ProblemError
 
 BY_HAND: dict[str, tuple[ConicProgram, str, Fraction | None]] = {
@@ -108,7 +108,7 @@ def test_wrong_bases_are_repaired_by_pivots(monkeypatch: pytest.MonkeyPatch) -> 
         return SimplexBasis(tuple(sorted(rng.choice(n + m, m, replace=False).tolist())))
 
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", answer_by_chance)
-    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.solve_by_simplex", answer_by_chance)
+    monkeypatch.setattr("boostopt.conic_programs.exact.basis_refinement.solve_by_simplex", answer_by_chance)
     for seed, reference in expected.items():
         optimum = exact_optimum(random_program(seed, 6, 9, "any"))
         assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)
@@ -120,8 +120,8 @@ def test_approximations_before_the_exact_solution_change_no_optimum(
 ) -> None:
     """With 4 digits, half of them say nothing: wrong bases seem optimal, and fractions find that they are not."""
     expected = {(seed, kind): exact_optimum(random_program(seed, 6, 9, kind)) for seed in range(8) for kind in KINDS}
-    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.MANY_DIGITS", -1)
-    monkeypatch.setattr("boostopt.conic_programs.exact.refinement.N_APPROXIMATE_DIGITS", n_digits)
+    monkeypatch.setattr("boostopt.conic_programs.exact.basis_refinement.MANY_DIGITS", -1)
+    monkeypatch.setattr("boostopt.conic_programs.exact.basis_refinement.N_APPROXIMATE_DIGITS", n_digits)
     for (seed, kind), reference in expected.items():
         optimum = exact_optimum(random_program(seed, 6, 9, kind))
         assert (optimum.status, optimum.value, optimum.is_proved()) == (reference.status, reference.value, True)

@@ -18,13 +18,17 @@ from hypothesis import strategies as st
 
 from boostopt import ConicProgram, exact_optimum
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
-from boostopt.conic_programs.exact.exact_check import objective
 from boostopt.conic_programs.exact.fraction_digits import common_fractions
+from boostopt.conic_programs.exact.optimality_check import objective
 from boostopt.conic_programs.exact.quadratic import quadratic_optimum
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
 from boostopt.conic_programs.exact.rational_arrays import fraction_array
-from boostopt.conic_programs.exact.sparse_solution import FloatFactors, solve_whole_numbers, system_of_whole_numbers
+from boostopt.conic_programs.exact.rational_sparse_systems import (
+    FloatFactors,
+    solve_whole_numbers,
+    system_of_whole_numbers,
+)
 from boostopt.errors import ProblemError
 
 FREE = ([-INF, -INF], [INF, INF])

@@ -20,8 +20,9 @@ import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
 from boostopt.data.answer_files import load_answer
-from boostopt.data.datasets import SKLEARN_DATASETS, load_features, load_table
+from boostopt.data.datasets import load_features, load_table
 from boostopt.data.source_examples import MAX_DENSE_BYTES
+from boostopt.data.source_forms import SKLEARN_DATASETS
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,

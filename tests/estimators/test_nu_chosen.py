@@ -18,7 +18,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import SCORING_NAMES
-from boostopt.estimators.training.nu_selection import (
+from boostopt.estimators.training.nu_by_cross_validation import (
     FOLD_SCORES,
     LOWEST_FACTOR,
     MAX_FOLDS,

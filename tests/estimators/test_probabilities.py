@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.calibration import sigmoid_probabilities
+from boostopt.estimators.probability_calibration import sigmoid_probabilities
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)).round(2)

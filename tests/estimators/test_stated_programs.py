@@ -39,8 +39,8 @@ from boostopt.boosting.booster_names import BOOSTERS_BY_NAME
 from boostopt.ensembles import reweight, reweight_one_vs_rest
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators import calibration as probabilities
-from boostopt.estimators.training import nu_selection as choosing_nu
+from boostopt.estimators import probability_calibration as probabilities
+from boostopt.estimators.training import nu_by_cross_validation as choosing_nu
 from boostopt.estimators.training.training_data import merge_examples
 from boostopt.estimators.training.validation_set import split_validation_set
 from boostopt.formulations.erlpboost import ERLPBoost

@@ -14,9 +14,9 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.instances import banana
 from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
 from boostopt.oracles.rbf.kmeans import kmeans
+from boostopt.oracles.rbf.network_error import ReducedError
 from boostopt.oracles.rbf.network_fitting import fit_rbf
 from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
-from boostopt.oracles.rbf.reduced_error import ReducedError
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, size=(60, 3))

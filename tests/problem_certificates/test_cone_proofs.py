@@ -14,21 +14,21 @@ from support.speeds import many
 
 from boostopt import ConicProgram, OptionError, ProblemError, certify_problem, exact_optimum, explain_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
+from boostopt.conic_programs.exact import basis_refinement
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
-from boostopt.conic_programs.exact import refinement
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.cone_proofs import program_proof
+from boostopt.problem_certificates.cone_proofs import conic_program_proof
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, smallest_eigenvalue_bound
+from boostopt.problem_certificates.cone_proofs.conic_kkt_residuals import program_conditions
+from boostopt.problem_certificates.cone_proofs.dual_bound import MultiplierChange, dual_bound, multipliers_of
 from boostopt.problem_certificates.cone_proofs.exact_interval import exact_interval, near_interval
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint, proved_point
-from boostopt.problem_certificates.cone_proofs.program_conditions import program_conditions
-from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
-from boostopt.problem_certificates.cone_proofs.weak_duality import MultiplierChange, dual_bound, multipliers_of
+from boostopt.problem_certificates.cone_proofs.semidefiniteness_proofs import semidefinite_shifts
 from boostopt.problem_certificates.problem_explanation import explain_program
 
 INF = np.inf
@@ -238,7 +238,7 @@ def test_false_bases_never_exclude_the_optimum(seed: int, monkeypatch: pytest.Mo
         return SimplexBasis(tuple(basic), frozenset(np.flatnonzero(rng.random(n) < 0.3).tolist()) - {*basic})
 
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", basis_by_chance)
-    monkeypatch.setattr(refinement, "solve_by_simplex", basis_by_chance)
+    monkeypatch.setattr(basis_refinement, "solve_by_simplex", basis_by_chance)
     for _ in range(4):
         certificate = certify_problem(lp)
         assert certificate.status in ("bounded", "open", exact.status)
@@ -531,7 +531,7 @@ def test_explanations_measure_the_certified_answer_without_another_solve(
     def refuse(*_: Any) -> ConicAnswer:
         raise AssertionError("the program was solved again")
 
-    monkeypatch.setattr(program_proof, "solve_form", refuse)
+    monkeypatch.setattr(conic_program_proof, "solve_form", refuse)
     explanation = explain_program(target, certificate, 1e-6)
     assert not explanation.violated and explanation.certificate is certificate
     proof = certificate.program_proof

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt.problem_certificates.cone_proofs.equation_solutions import (
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     _is_zero,  # pyright: ignore[reportPrivateUsage]
     independent_equations,
 )

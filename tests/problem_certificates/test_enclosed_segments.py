@@ -10,7 +10,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure
-from boostopt.problem_certificates.cone_proofs.equation_solutions import EquationSystem
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import EquationSystem
 
 
 def fractions(values: Array) -> list[Fraction]:

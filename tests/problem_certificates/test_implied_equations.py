@@ -26,7 +26,7 @@ from boostopt.problem_certificates.implied_equations import (
     with_implied_equations,
     with_null_vectors,
 )
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 from boostopt.verification import verify
 
 a = np.array([1.0, 2.0, 3.0])

@@ -13,9 +13,9 @@ from convex_problems import cp
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign
-from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, initial_choice
-from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem
+from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem
 
 
 @pytest.fixture(autouse=True)

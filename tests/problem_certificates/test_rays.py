@@ -14,7 +14,7 @@ from support.unbounded_problems import BOUNDED, UNBOUNDED, leave_point
 from boostopt import certify_problem
 from boostopt.problem_certificates import unbounded_rays
 from boostopt.problem_certificates.arithmetic.balls import ZERO, working_precision
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)

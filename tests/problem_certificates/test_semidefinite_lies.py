@@ -17,15 +17,8 @@ from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier
-from boostopt.problem_certificates.cone_proofs.primal_bound import ProvedPoint, proved_point
-from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric
-from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
-from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FaceCone, proved_ball_point
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer, precise_answer
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
-from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
-from boostopt.problem_certificates.cone_proofs.weak_duality import (
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier
+from boostopt.problem_certificates.cone_proofs.dual_bound import (
     MultiplierChange,
     Multipliers,
     bound_between,
@@ -33,6 +26,13 @@ from boostopt.problem_certificates.cone_proofs.weak_duality import (
     enclosed_dual_point,
     multipliers_of,
 )
+from boostopt.problem_certificates.cone_proofs.primal_bound import ProvedPoint, proved_point
+from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric
+from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
+from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FaceCone, proved_ball_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer, precise_answer
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
 
 
 @dataclass(frozen=True, eq=False)

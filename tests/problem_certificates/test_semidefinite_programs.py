@@ -18,6 +18,12 @@ from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members
+from boostopt.problem_certificates.cone_proofs.dual_bound import (
+    MultiplierChange,
+    Multipliers,
+    dual_bound,
+    multipliers_of,
+)
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     DualFace,
     dual_faces,
@@ -29,12 +35,6 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds impor
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
-)
-from boostopt.problem_certificates.cone_proofs.weak_duality import (
-    MultiplierChange,
-    Multipliers,
-    dual_bound,
-    multipliers_of,
 )
 
 INF = np.inf

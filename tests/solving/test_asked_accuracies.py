@@ -14,7 +14,7 @@ import pytest
 from boostopt import Program, get_backend, get_formulation, list_backends
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Deadline, Task
-from boostopt.backends.cvxpy.solver_specs import SOLVERS
+from boostopt.backends.cvxpy.solver_options import SOLVERS
 
 TARGET_GAPS = (1e-2, 1e-4, 1e-6, 1e-8)
 PARAMETERS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boostopt.backends.isolation.isolated_backend import ProcessEnd
-from boostopt.comparison.result_parsers import VERDICT_NAMES
+from boostopt.comparison.result_field_parsers import VERDICT_NAMES
 from boostopt.comparison.solve_record import FAILURE_KINDS, AttemptRecord, Result, classify_failure
 from boostopt.solving.solution import Outcome, Verdict
 

@@ -12,7 +12,7 @@ import typechecker
 
 from boostopt import OptionError, Program, SolverNotFound, get_backend, get_formulation, list_backends, solve
 from boostopt.backends.accuracy_profiles import PROFILES
-from boostopt.backends.cvxpy.solver_specs import NO_ITERATION_COUNT_REMARK, SOLVERS
+from boostopt.backends.cvxpy.solver_options import NO_ITERATION_COUNT_REMARK, SOLVERS
 from boostopt.backends.interior.interior_backend import has_start_point
 from boostopt.functions.edge_functions.base import Epigraph
 from boostopt.solving.solve_request import resolve_profile

@@ -35,7 +35,7 @@ from boostopt import (
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.cvxpy import cvxpy_backend
 from boostopt.backends.cvxpy.cvxpy_backend import CvxpyBackend
-from boostopt.backends.cvxpy.solver_specs import DENSITY_RATED, DUAL, SCALED
+from boostopt.backends.cvxpy.solver_options import DENSITY_RATED, DUAL, SCALED
 
 
 def optimum() -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import pytest
 
 import boostopt
 from boostopt.typesetting import latex, parse_page, typeset_prose
-from boostopt.typesetting.prose_math import display_to_markdown
+from boostopt.typesetting.formula_recognition import display_to_markdown
 from boostopt.typesetting.symbols import STANDARD
 
 FORMULAS = {

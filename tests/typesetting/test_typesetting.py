@@ -27,8 +27,8 @@ from boostopt.typesetting import (
     symbol_table,
     symbols,
 )
+from boostopt.typesetting.formula_recognition import display_to_markdown
 from boostopt.typesetting.page_rendering import MAX_ROW_LENGTH
-from boostopt.typesetting.prose_math import display_to_markdown
 
 PAIRS = [
     # the objectives and constraints of the papers

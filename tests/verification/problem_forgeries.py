@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.forged_texts import verdict_on_text
 from support.problem_files import CASES, certified, content, problem_of_statement, text
 
-from boostopt.verification.exact_proofs.exact_multipliers import GroupSlopes, LinearSystem
+from boostopt.verification.exact_proofs.exact_multipliers import LinearSystem
+from boostopt.verification.exact_proofs.exact_slopes import GroupSlopes
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_certificate_writer import multipliers_to_json
 from boostopt.verification.problem_kernel.atoms import (

@@ -34,8 +34,8 @@ from boostopt.authoring import (
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
 from boostopt.verification import subject
-from boostopt.verification.class_oracles import MEMBERSHIP_NOT_CHECKED
-from boostopt.verification.described_files.described_class_files import verify_described_class_certificate
+from boostopt.verification.class_statements import MEMBERSHIP_NOT_CHECKED
+from boostopt.verification.described_files.described_class_verdict import verify_described_class_certificate
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 
 RNG = np.random.default_rng(0)

@@ -40,12 +40,12 @@ from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelCol
 from boostopt.oracles.base import Query
 from boostopt.oracles.raw_feature_oracle import Feature
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification import class_oracles as classes
+from boostopt.verification import class_statements as classes
 from boostopt.verification import save, save_class, verify
 from boostopt.verification.trusted_kernel.certificate_schema import parse_document as as_document
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, matrix_digest, vector_digest
 from boostopt.verification.trusted_kernel.conjugates import NormTerm, cap_term
-from boostopt.verification.trusted_kernel.feasible_points import project_into_ball, project_onto_equations
+from boostopt.verification.trusted_kernel.feasible_weights import project_into_ball, project_onto_equations
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.trusted_kernel.number_types import Ball, FloatBalls
 from boostopt.verification.verification_result import NO_FURTHER_CLAIM

@@ -17,7 +17,7 @@ from problem_forgeries import change_proof, claim_more, claim_other
 
 from boostopt import certify_problem, verify
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_kernel import problem_schema
 from boostopt.verification.problem_kernel.implications import implied_rows

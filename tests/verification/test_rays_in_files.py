@@ -12,7 +12,7 @@ import pytest
 from support.unbounded_problems import BOUNDED, UNBOUNDED, cp, leave_point
 
 from boostopt import certify_problem
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 from boostopt.verification import verify
 from boostopt.verification.problem_kernel import atoms
 from boostopt.verification.problem_kernel.problem_checker import check_ray

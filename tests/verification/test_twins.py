@@ -72,14 +72,22 @@ TRUSTED = (
     "formula_terms",
     "conjugates",
     "edge_terms",
-    "feasible_points",
+    "feasible_weights",
     "checker",
     "json_parsing",
     "certificate_schema",
 )
 """The modules that recompute bounds: they import NumPy, the standard library and each other."""
 
-FORMULAS = ("expressions", "differentiation", "parsing", "intervals", "convexity", "compilation", "maximizers")
+FORMULAS = (
+    "expressions",
+    "differentiation",
+    "parsing",
+    "intervals",
+    "convexity",
+    "compilation",
+    "conjugate_maximizers",
+)
 """And so do those that read, differentiate and enclose formulas."""
 
 N = 30

@@ -34,9 +34,9 @@ from boostopt.backends.base import (
     package_version,
 )
 from boostopt.backends.classical.quadratic_programs import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
-from boostopt.backends.incumbent import Incumbent
+from boostopt.backends.external_exceptions import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.incumbent_certificate import Incumbent
 from boostopt.backends.isolation import worker_main_loop as worker_module
-from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
 from boostopt.backends.isolation.isolated_backend import isolate_backend
 from boostopt.errors import SolverNotFound, require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import Epigraph

@@ -34,10 +34,10 @@ from boostopt.backends.base import (
     describe_cones,
     package_version,
 )
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
+from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS, AttemptSettings, Options, SolverSpec
 from boostopt.backends.cvxpy.stopping_tests import STOPPING_TESTS
 from boostopt.backends.cvxpy_problem_task import STATED_FORM, STATUS, VALUE, ProblemTask
-from boostopt.backends.isolation.external_calls import ExternalError, call_external, raise_caught_interrupt
+from boostopt.backends.external_exceptions import ExternalError, call_external, raise_caught_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.cvxpy_models import CvxpyModel, ModelForm, build_cvxpy_model
 from boostopt.programs.program import Program
@@ -431,7 +431,7 @@ def _numeric_fields(source: Any) -> dict[str, float]:
     if source is None:
         return {}
     if isinstance(source, Mapping):
-        fields: dict[str, Any] = dict(source)  # pyright: ignore[reportUnknownArgumentType]
+        fields: dict[str, Any] = dict(source)
     else:
         fields = {name: getattr(source, name) for name in dir(source) if not name.startswith("_")}
     info = fields.pop("info", None)

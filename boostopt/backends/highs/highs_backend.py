@@ -37,9 +37,9 @@ from boostopt.backends.base import (
     describe_cones,
     package_version,
 )
-from boostopt.backends.highs.basis import Basis
 from boostopt.backends.highs.incremental_model import SPACES, HighsModel, HighsRejected
 from boostopt.backends.highs.linear_program import LinearProgram, not_linear_reason
+from boostopt.backends.highs.warm_start_basis import Basis
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.program import Program
 

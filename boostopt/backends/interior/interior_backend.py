@@ -14,7 +14,7 @@ from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_integer
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Backend, Capability, Task, check_epigraph_support, package_version
-from boostopt.backends.interior import serialization
+from boostopt.backends.interior import central_path_serialization
 from boostopt.backends.interior.interior_form import InteriorProblem
 from boostopt.backends.interior.newton_steps import Iterate
 from boostopt.backends.interior.predictor_corrector import Iteration, iterate
@@ -146,10 +146,10 @@ class InteriorBackend(Backend):
                 return  # A warm start may have diverged. From the centre, rounding may be smaller.
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        return serialization.serialize_path(state) if isinstance(state, CentralPath) else None
+        return central_path_serialization.serialize_path(state) if isinstance(state, CentralPath) else None
 
     def deserialize_state(self, arrays: Mapping[str, Array]) -> Any:
-        return serialization.deserialize_path(arrays)
+        return central_path_serialization.deserialize_path(arrays)
 
     def _starts(
         self, task: Task, problem: InteriorProblem, earlier_path: CentralPath | None

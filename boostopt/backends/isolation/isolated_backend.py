@@ -17,8 +17,8 @@ from typing import Any
 
 from boostopt._utils.blas_threads import max_threads
 from boostopt.backends.base import Attempt, Backend, BackendWrapper, Capability, Deadline, Task, WarmStart
-from boostopt.backends.isolation.external_calls import MAX_ERROR_LENGTH
-from boostopt.backends.isolation.guarded_backend import GuardedBackend, sanitize_attempt, solve_time_since
+from boostopt.backends.external_exceptions import MAX_ERROR_LENGTH
+from boostopt.backends.guarded_backend import GuardedBackend, sanitize_attempt, solve_time_since
 from boostopt.backends.isolation.pickling import NotPicklable, dump
 from boostopt.backends.isolation.worker_pool import (
     START_SECONDS,

@@ -32,7 +32,7 @@ import numpy as np
 from boostopt._utils.blas_threads import limit_blas_threads, thread_limit
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
-from boostopt.backends.isolation.guarded_backend import GuardedBackend
+from boostopt.backends.guarded_backend import GuardedBackend
 from boostopt.backends.isolation.peak_memory import PeakMemory
 from boostopt.backends.isolation.pickling import NotPicklable, load
 from boostopt.backends.isolation.processor_time import with_cpu_seconds

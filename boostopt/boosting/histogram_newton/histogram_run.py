@@ -23,7 +23,7 @@ from boostopt.boosting.boosting_problem import Problem, exact_objective_of_probl
 from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
 from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.entropy_program_bounds import program_bounds
-from boostopt.boosting.histogram_newton.histogram_run_file import CheckpointWriter, StoredHistogramRun, detached
+from boostopt.boosting.histogram_newton.histogram_run_file import SnapshotWriter, StoredHistogramRun, detached
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -139,7 +139,7 @@ class HistogramRun(Run):
                 if show is not None:
                     show(row)
 
-            checkpoint = CheckpointWriter(options, make_stored_run)
+            checkpoint = SnapshotWriter(options, make_stored_run)
             solver_class = HistogramNewton if problem.edge_function.edge_bound is None else BoundedEdgeNewton
             solver = solver_class(
                 problem,

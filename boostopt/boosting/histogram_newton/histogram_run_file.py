@@ -8,8 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,6 +24,7 @@ from boostopt.boosting.boosting_problem import Problem, exact_objective_of_probl
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, ExactBounds, Snapshot, SolverState
 from boostopt.boosting.objectives.class_upper_bound import UpperBound, check_hypotheses, upper_bound
 from boostopt.boosting.objectives.exact_objective import ExactObjective
+from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
 from boostopt.boosting.run.run_file import (
     FORMAT,
     HISTOGRAM_KIND,
@@ -39,7 +38,6 @@ from boostopt.boosting.run.run_file import (
     require,
     require_numbers,
 )
-from boostopt.errors import DataError
 from boostopt.oracles.base import Hypothesis, HypothesisClass
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.distributed.detached_oracle import DetachedOracle
@@ -82,7 +80,7 @@ RECORD_KEYS = Keys(
 )
 """The numbers of the record of an evaluation; a file has them in this order, without the keys."""
 
-MIN_CHECKPOINT_SECONDS = 1.0
+MAX_CHECKPOINT_SECONDS = 1.0
 """The largest number of seconds between checkpoints; writing one takes some milliseconds."""
 
 
@@ -220,7 +218,7 @@ class StoredHistogramRun:
         return replace(bounds, lower=min(bounds.lower, lower), upper_witness=recomputed), lower
 
 
-class CheckpointWriter:
+class SnapshotWriter:
     """Writer of the checkpoint file of a histogram run.
 
     Parameters
@@ -232,32 +230,26 @@ class CheckpointWriter:
     """
 
     def __init__(self, options: BoostOptions, make_stored_run: Callable[[Snapshot], StoredHistogramRun]) -> None:
-        self._options, self._make_stored_run, self._last = options, make_stored_run, time.perf_counter()
+        self._checkpoints = CheckpointWriter(options, MAX_CHECKPOINT_SECONDS)
+        self._make_stored_run = make_stored_run
         self._snapshot: Snapshot | None = None
 
     def on_snapshot(self, snapshot: Snapshot) -> None:
         """Write the checkpoint before the next evaluation if it is due."""
         self._snapshot = snapshot
-        interval = min(MIN_CHECKPOINT_SECONDS, self._options.checkpoint_seconds or MIN_CHECKPOINT_SECONDS)
-        n_iterations = len(snapshot.weights_by_iteration)
-        if (
-            n_iterations and n_iterations % self._options.checkpoint_rounds == 0
-        ) or time.perf_counter() - self._last >= interval:
+        if self._checkpoints.is_due(len(snapshot.weights_by_iteration)):
             self.write()
 
     def write(self) -> None:
         """Write the run as of its last snapshot; the next evaluation is repeated. A full disk causes a warning only."""
-        if self._options.checkpoint is None or self._snapshot is None:
+        snapshot = self._snapshot
+        if snapshot is None:
             return
-        try:
-            self._make_stored_run(self._snapshot).save(self._options.checkpoint)
-        except DataError as failure:
-            warnings.warn(
-                f"the checkpoint of evaluation {len(self._snapshot.weights_by_iteration)} was not written: {failure}",
-                RuntimeWarning,
-                stacklevel=5,
-            )
-        self._last, self._snapshot = time.perf_counter(), None
+        self._checkpoints.write(
+            lambda path: self._make_stored_run(snapshot).save(path),
+            f"evaluation {len(snapshot.weights_by_iteration)}",
+        )
+        self._snapshot = None
 
 
 def detached(oracle: HypothesisClass) -> DetachedOracle:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +15,12 @@ from boostopt._utils.validation import invalid_value_error
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
+from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, AtZero, predicted_classes
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import TraceRow
-from boostopt.errors import DataError, OptionError, ProblemError, short_repr
+from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.oracles.base import Oracle
@@ -81,8 +81,10 @@ class RunRecorder:
         The seconds of the run before its checkpoint was read.
     show
         The function that is called with every row of the trace, or None.
-    start_time, checkpoint_time
-        The times of the start and of the last checkpoint, by `time.perf_counter`.
+    checkpoints
+        The writer of the checkpoints.
+    start_time
+        The time of the start, by `time.perf_counter`.
     """
 
     options: BoostOptions
@@ -90,8 +92,8 @@ class RunRecorder:
     test: TestSet | None
     seconds_before: float
     show: Callable[[TraceRow], None] | None
+    checkpoints: CheckpointWriter
     start_time: float = field(default_factory=time.perf_counter)
-    checkpoint_time: float = field(default_factory=time.perf_counter)
 
     @classmethod
     def create(
@@ -111,7 +113,7 @@ class RunRecorder:
         """
         earlier = record.trace[-1].seconds if len(record.trace) else 0.0
         test = _test(options.test, options.at_zero, oracle)
-        return cls(options, _goals(problem, options.nus), test, earlier, show)
+        return cls(options, _goals(problem, options.nus), test, earlier, show, CheckpointWriter(options))
 
     def record_round(self, record: RunData, oracle_seconds: float, update_seconds: float) -> None:
         """Add a round to the trace and the history, and write a checkpoint if it is due."""
@@ -121,7 +123,7 @@ class RunRecorder:
         record.history.append(state, record.pool.t, problem.smooth)
         if self.show is not None:
             self.show(row)
-        if self._checkpoint_is_due(state.round):
+        if self.checkpoints.is_due(state.round):
             self._write_checkpoint(record)
 
     def finish(self, record: RunData) -> None:
@@ -129,22 +131,8 @@ class RunRecorder:
         self._write_checkpoint(record)
 
     def _write_checkpoint(self, record: RunData) -> None:
-        """Write a checkpoint if there is a path; warn if this fails, for instance on a full disk."""
-        if self.options.checkpoint is None:
-            return
-        try:
-            save(record, self.options.checkpoint)
-        except DataError as failure:
-            warnings.warn(
-                f"the checkpoint of round {record.state.round} was not written: {failure}", RuntimeWarning, stacklevel=5
-            )
-        self.checkpoint_time = time.perf_counter()
-
-    def _checkpoint_is_due(self, number: int) -> bool:
-        """Return whether a checkpoint is due after a round."""
-        seconds = self.options.checkpoint_seconds
-        late = seconds is not None and time.perf_counter() - self.checkpoint_time >= seconds
-        return number % self.options.checkpoint_rounds == 0 or late
+        """Write the record as the checkpoint of its newest round."""
+        self.checkpoints.write(lambda path: save(record, path), f"round {record.state.round}")
 
     def _row(self, record: RunData, oracle_seconds: float, update_seconds: float) -> TraceRow:
         """Return the row of the newest round."""

@@ -10,8 +10,8 @@ from boostopt.backends.base import Backend
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.updates.base import Update
+from boostopt.boosting.updates.convex_combination_update import LineSearch, ShortStep, TwoColumnProgram
 from boostopt.boosting.updates.coordinate_ascent import CoordinateLineSearch, CoordinateStep
-from boostopt.boosting.updates.corrective import LineSearch, ShortStep, TwoColumnProgram
 from boostopt.boosting.updates.entropy_projection import EntropyProjection
 from boostopt.boosting.updates.mlpboost import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton

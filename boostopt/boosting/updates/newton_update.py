@@ -24,7 +24,7 @@ from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.qp.simplex_qp import simplex_maximizer
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
-from boostopt.boosting.updates.corrective import CorrectiveUpdate, short_step_size
+from boostopt.boosting.updates.convex_combination_update import CorrectiveUpdate, short_step_size
 from boostopt.errors import require_not_none
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_matrix import MarginMatrix

@@ -20,7 +20,7 @@ from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt.boosting.objectives.soft_margin import SUM_TOL
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
-from boostopt.boosting.updates.corrective import CorrectiveUpdate, LineSearch, line_search_size
+from boostopt.boosting.updates.convex_combination_update import CorrectiveUpdate, LineSearch, line_search_size
 
 
 @dataclass(frozen=True, eq=False)

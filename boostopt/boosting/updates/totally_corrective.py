@@ -19,8 +19,8 @@ from boostopt.boosting.column_pool import ColumnPool
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.stabilization import WorkingSet, select_working_set
 from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext
+from boostopt.boosting.updates.convex_combination_update import ShortStep
 from boostopt.boosting.updates.coordinate_ascent import CoordinateStep
-from boostopt.boosting.updates.corrective import ShortStep
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution

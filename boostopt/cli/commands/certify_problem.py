@@ -35,7 +35,7 @@ from boostopt.errors import (
     reason_on_one_line,
     short_repr,
 )
-from boostopt.problem_certificates.condition_measurement import measure_conditions
+from boostopt.problem_certificates.kkt_residuals import measure_conditions
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, explain_program

@@ -23,7 +23,8 @@ from boostopt.cli.option_types import Label, PredictingCluster, ZeroBased
 from boostopt.cli.run_output import validate_output_paths, validate_suffix
 from boostopt.data.class_labels import match_classes
 from boostopt.data.csv_tables import table_to_csv
-from boostopt.data.datasets import LabelledTable, has_indices, load_features
+from boostopt.data.datasets import LabelledTable, load_features
+from boostopt.data.source_forms import has_indices
 from boostopt.errors import DataError, OptionError, format_names
 from boostopt.oracles import Oracle
 

@@ -2,7 +2,7 @@
 
 The bases of linear programs are nearly triangular: rows and columns with a single entry are eliminated first, one after
 the other. The others, the nucleus, are divided into the blocks of its block triangular form. Each is solved as a dense
-system by the p-adic lifting of Dixon, or, if it is large, with sparse factors in floats (`sparse_solution`).
+system by the p-adic lifting of Dixon, or, if it is large, with sparse factors in floats (`rational_sparse_systems`).
 
 References
 ----------
@@ -27,7 +27,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from flint import fmpq, fmpq_mat
 
-from boostopt.conic_programs.exact.sparse_solution import (
+from boostopt.conic_programs.exact.rational_sparse_systems import (
     FloatFactors,
     SparseSystem,
     Triple,

@@ -14,21 +14,21 @@ import scipy.sparse
 
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
-from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
-from boostopt.conic_programs.exact.contradiction import contradiction_in_words, min_side_change
+from boostopt.conic_programs.exact.basis_refinement import refine, to_float
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
-from boostopt.conic_programs.exact.exact_check import (
+from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
+from boostopt.conic_programs.exact.infeasibility_reason import contradiction_in_words, min_side_change
+from boostopt.conic_programs.exact.optimality_check import (
     has_crossed_bounds,
     is_proof,
     objective,
 )
-from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, fraction_array, zero_array
+from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 from boostopt.conic_programs.exact.rationals import to_fmpq
-from boostopt.conic_programs.exact.refinement import refine, to_float
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.errors import OptionError, SolverFailed
 
 ExactStatus = Literal["optimal", "infeasible", "unbounded"]

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram
-from boostopt.conic_programs.exact.simplex_basis import SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import SimplexBasis
+from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 
 MAX_PIVOTS = 400
 """Largest number of pivots: each solves systems exactly, and HiGHS's bases need few."""

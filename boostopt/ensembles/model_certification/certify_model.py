@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
 from boostopt._utils.immutable_arrays import immutable_copy
 from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
-from boostopt.ensembles.boosted_trees import is_lightgbm
+from boostopt.ensembles.boosted_tree_members import is_lightgbm
 from boostopt.ensembles.member_extraction import SUPPORTED_ENSEMBLES, is_supported_ensemble, members_of
 from boostopt.ensembles.member_hypotheses import call_without_name_warnings
 from boostopt.ensembles.members import has_same_names

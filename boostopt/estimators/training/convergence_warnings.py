@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt._utils.formatting import format_interval
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import LIMITS, StopReason
+from boostopt.estimators.training.baseline_and_nu_warnings import one_vs_rest_text
 from boostopt.estimators.training.binary_fit import LIMIT_WARNINGS, FitSettings
 from boostopt.estimators.training.diagnosis import Finding
-from boostopt.estimators.training.margin_warnings import one_vs_rest_text
 
 LIMIT_REASON = "The limit {} was reached before a stopping rule held"
 GAP_REASON = "Boosting ended before the gap fell below epsilon"

@@ -22,9 +22,11 @@ from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, Epigraph, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
+from boostopt.functions.formulas.conjugate_maximizers import MonotoneDerivative
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
 from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
 from boostopt.functions.formulas.expressions import FormulaError, constant_expression
+from boostopt.functions.formulas.formula_and_conjugate_bounds import Tangents
 from boostopt.functions.formulas.formula_validation import (
     INTERIOR_CONE,
     check_number_parameters,
@@ -34,9 +36,7 @@ from boostopt.functions.formulas.formula_validation import (
     read_text,
 )
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
-from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.parsing import parse_formula
-from boostopt.functions.formulas.tangents import Tangents
 
 EDGE_BOX = np.array([-1.0]), np.array([1.0])
 """The box of one edge."""
@@ -94,7 +94,7 @@ class FormulaEdges(EdgeFunction):
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cones(self) -> frozenset[str]:
         e = cp.Variable(2)
         value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:

@@ -27,8 +27,8 @@ from boostopt.errors import OptionError, ProblemError, reason_of, short_repr
 from boostopt.functions.formulas.compilation import Compiler
 from boostopt.functions.formulas.differentiation import substitute
 from boostopt.functions.formulas.expressions import Expression, FormulaError
-from boostopt.functions.formulas.latex import latex
 from boostopt.functions.formulas.parsing import parse_formula
+from boostopt.functions.formulas.sympy_latex import latex
 
 RESERVED = {"d", "d0", "c", "u", "e", "log", "exp", "sqrt", "max", "min", "huber"}
 """Names that a parameter cannot have."""

@@ -1,7 +1,11 @@
-"""Roots of increasing functions of one number by Brent's method, and the multiplier of the constraint sum d = 1."""
+"""Roots of functions of one number, and the multiplier of the constraint sum d = 1.
+
+Brent's method needs values alone. Newton's method in a bracket needs slopes and the rounding of the values too.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -9,6 +13,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from boostopt._utils.array_types import Array, ExampleVector
+from boostopt.errors import ProblemError
+
+EPS = float(np.finfo(np.float64).eps)
+"""The distance from 1 to the next float."""
 
 ROOT_RTOL = 1e-15
 """Relative accuracy of the roots. No bound depends on this accuracy."""
@@ -18,6 +26,9 @@ MAX_BRACKET_DISTANCE = 1e18
 
 MAX_SIMPLEX_MULTIPLIER = 1e150
 """Largest absolute value of beta in the search for a bracket. At full support, no finite beta gives the sum 1."""
+
+MAX_NEWTON_STEP_FACTOR = 8.0
+"""Largest Newton step as a multiple of max(1, |x|): steps are too long where the function is flat."""
 
 
 def bracket_root(
@@ -47,6 +58,52 @@ def find_root(f: Callable[[float], float], low: float, high: float, xtol: float 
         return cast(float, brentq(f, low, high, xtol=xtol))
     x: Any = brentq(f, low, high, xtol=ROOT_RTOL * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT_RTOL))
     return float(x)
+
+
+def find_root_by_newton(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
+    """Return the root of a decreasing function by Newton's method; inf or -inf if the root is beyond all floats.
+
+    The bracket is halved if Newton's step leaves it, or if the last step did not halve the value. As long as there is
+    no bracket, the longest step follows each step that did not halve the value: beside large numbers, rounding hides
+    Newton's step.
+
+    Parameters
+    ----------
+    function
+        The value, the slope, and a bound of the rounding of the value, at a number.
+    x
+        The start.
+
+    Raises
+    ------
+    ProblemError
+        The function is not a number at one of the steps: products of steps and margins overflow.
+    """
+    low, high, last = -math.inf, math.inf, math.inf
+    while math.isfinite(x):
+        value, slope, rounding = function(x)
+        # No comparison holds for NaN: the bracket would never close.
+        if math.isnan(value) or math.isnan(rounding):
+            raise ProblemError(
+                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow, because the largest "
+                "margins are too many times the smallest. Scale the features, or leave out those that differ so much."
+            )
+        if abs(value) <= rounding:
+            break
+        low, high = (x, high) if value > 0 else (low, x)
+        reach = MAX_NEWTON_STEP_FACTOR * max(1.0, abs(x))
+        step = -value / slope if slope < 0 and abs(value) < reach * -slope else math.copysign(reach, value)
+        if abs(step) <= EPS * abs(x):
+            break
+        new, slow = x + step, abs(value) > last / 2
+        if not math.isfinite(high - low):
+            new = x + math.copysign(reach, value) if slow else new
+        elif slow or not low < new < high:
+            new = low + (high - low) / 2
+            if new in (low, high):
+                break
+        x, last = new, abs(value)
+    return x
 
 
 def solve_simplex_multiplier(

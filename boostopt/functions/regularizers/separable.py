@@ -20,9 +20,9 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_instance, check_list
 from boostopt.errors import ProblemError
 from boostopt.functions.convex_function import cached_property, computed_attribute
+from boostopt.functions.formulas.conjugate_maximizers import BOUNDARY_FRACTION
+from boostopt.functions.formulas.formula_and_conjugate_bounds import MIN_END_DISTANCE
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
-from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION
-from boostopt.functions.formulas.tangents import MIN_END_DISTANCE
 from boostopt.functions.numerics.root_finding import solve_simplex_multiplier
 from boostopt.functions.regularizers.base import (
     ConjugatePoint,
@@ -285,7 +285,7 @@ class SeparableSum(Separable):
             )
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cones(self) -> frozenset[str]:
         return frozenset[str]().union(*(term.cones for term in self.terms))
 
     @computed_attribute

@@ -15,8 +15,8 @@ from boostopt._utils.validation import check_integer, check_positive
 from boostopt.errors import ProblemError
 from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
 from boostopt.oracles.rbf.kmeans import kmeans
+from boostopt.oracles.rbf.network_error import ReducedError
 from boostopt.oracles.rbf.radial_basis_network import LARGEST, RBFNetwork
-from boostopt.oracles.rbf.reduced_error import ReducedError
 
 __all__ = ["RBFNetwork", "RBFSettings", "fit_rbf"]
 
@@ -114,7 +114,7 @@ def fit_rbf(
 
     References
     ----------
-    Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as in `reduced_error`.
+    Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as in `network_error`.
     """
     settings = replace(settings or RBFSettings(), **keywords)
     points, targets, s = _check_examples(X, y, weights)

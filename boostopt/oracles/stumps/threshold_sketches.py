@@ -82,11 +82,10 @@ class ExampleBlocks:
 
 def _matrix(X: Any) -> Any:
     """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
-    if scipy.sparse.issparse(X):
-        X = check_csr("X", X)  # pyright: ignore[reportConstantRedefinition]
-    if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
-        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # raises an error with the reason
-    return checked_features(X)
+    rows = check_csr("X", X) if scipy.sparse.issparse(X) else X
+    if scipy.sparse.issparse(rows) or isinstance(rows, np.ndarray):
+        return rows if rows.ndim == 2 and 0 not in rows.shape else checked_features(rows)  # an error with the reason
+    return checked_features(rows)
 
 
 def _dense(X: Any) -> Float[Array, "n features"]:

@@ -1,6 +1,6 @@
 """Affine forms: arrays whose entries are affine functions of unknowns, with balls as coefficients.
 
-`float_forms` has the same classes for large problems, with floats and bounds of their errors as coefficients.
+`sparse_float_forms` has the same classes for large problems, with floats and bounds of their errors as coefficients.
 """
 
 from __future__ import annotations

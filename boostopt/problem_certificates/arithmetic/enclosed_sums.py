@@ -13,7 +13,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, gamma
 from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, Ball, Enclosure, enclosures
-from boostopt.problem_certificates.arithmetic.float_forms import finite_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import finite_enclosure
 
 
 def enclosed_images(function: Callable[[Ball], Ball], values: Float[Array, " m"]) -> Enclosure:

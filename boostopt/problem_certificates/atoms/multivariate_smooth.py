@@ -32,7 +32,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     weighted_sum,
 )
 from boostopt.problem_certificates.arithmetic.enclosed_sums import enclosed_images, side_by_side, sum_of_squares
-from boostopt.problem_certificates.arithmetic.float_forms import finite_enclosure, summed_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import finite_enclosure, summed_enclosure
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     TINY,

@@ -18,7 +18,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, balls, matrix, round_down, round_up
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, intersection
 from boostopt.problem_certificates.bounds.row_bounds import BoundedRow, Box, RowBounds, bounded_rows
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MAX_ROUNDS = 12
 """Maximum number of passes over all rows and atoms."""

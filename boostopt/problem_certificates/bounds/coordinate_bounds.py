@@ -22,7 +22,7 @@ from boostopt.problem_certificates.feasible_point import solved_point
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, improved_choice, initial_choice
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MAX_SOLVES = 200
 """Maximum number of auxiliary solves."""

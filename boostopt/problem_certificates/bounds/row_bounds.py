@@ -19,7 +19,7 @@ from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
 from boostopt.problem_certificates.arithmetic.affine_forms import Row, RowBlock
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, round_down, round_up
-from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, entry_counts
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatRowBlock, entry_counts
 from boostopt.problem_certificates.atoms.base import Bounds, intersection
 
 MIN_IMPROVEMENT = 0.1

@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.conic_program import ConeConstraint, ConeKind, ConicProgram
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
-from boostopt.problem_certificates.arithmetic.float_forms import entry_rows, product
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows, product
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import (
+from boostopt.conic_programs.exact.exact_optimum import RationalProof, basic_values, prove_at_basis, prove_in_rationals
+from boostopt.conic_programs.exact.optimality_check import (
     curved_products,
     dual_bound,
     gradient,
@@ -18,8 +19,7 @@ from boostopt.conic_programs.exact.exact_check import (
     is_proof,
     objective,
 )
-from boostopt.conic_programs.exact.exact_optimum import RationalProof, basic_values, prove_at_basis, prove_in_rationals
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import check_convexity
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, rational_array
@@ -30,8 +30,8 @@ from boostopt.functions.numerics.rounding_errors import UNIT, float_below
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import equations_and_rows
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormInterval
-from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormInterval
+from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
 
 POINT_FACTOR = 5
 """An exact point may need so many times as many digits as an exact optimum: there is no other way to find one."""

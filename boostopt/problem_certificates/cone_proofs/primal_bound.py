@@ -14,10 +14,10 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
-from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import product
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
-from boostopt.problem_certificates.cone_proofs.equation_solutions import (
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     EquationSystem,
     enclose_solution,
     independent_equations,

@@ -13,7 +13,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.cone_metrics import gram_in_metric
-from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers, reduced_costs
+from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
 
 LINALG: Any = scipy.sparse.linalg
 """SciPy's factorizations, whose annotations do not have their results."""

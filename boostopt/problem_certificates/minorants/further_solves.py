@@ -13,7 +13,7 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.feasible_point import solved_point
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 
 def optimum_by_solver(read: ReadProblem) -> float:

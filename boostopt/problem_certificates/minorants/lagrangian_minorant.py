@@ -26,11 +26,15 @@ from boostopt.problem_certificates.arithmetic.balls import (
     enclosures,
 )
 from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, total_ball
-from boostopt.problem_certificates.arithmetic.float_forms import FloatRowBlock, scaled_enclosure, summed_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import (
+    FloatRowBlock,
+    scaled_enclosure,
+    summed_enclosure,
+)
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, EnclosedMinorants, MinorantFamily, Tangents
 from boostopt.problem_certificates.atoms.symmetric_matrices import gram_matrix
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem
 
 
 class WrongSign(Exception):

@@ -20,7 +20,7 @@ from boostopt.problem_certificates.feasible_point import Promotions, max_slack_p
 from boostopt.problem_certificates.implied_equations import with_null_vectors
 from boostopt.problem_certificates.minorants.further_solves import least_violation, optimum_by_solver, solved_again
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
-from boostopt.problem_certificates.minorants.lower_bound import lower_bound
+from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.multiplier_program import program_choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
     FloatPoint,
@@ -30,7 +30,7 @@ from boostopt.problem_certificates.minorants.stationary_multipliers import (
     initial_choice,
     proposed_choices,
 )
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""

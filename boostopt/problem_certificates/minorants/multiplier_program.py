@@ -20,7 +20,7 @@ from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, Tangents
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
-from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem
 
 MAX_SLOPES = 200_000
 """Maximum number of slopes that are chosen: a program with more takes too long."""

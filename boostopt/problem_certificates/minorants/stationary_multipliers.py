@@ -31,7 +31,7 @@ from boostopt.problem_certificates.arithmetic.balls import balls, midpoints
 from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.symmetric_matrices import factor_step, symmetric
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
-from boostopt.problem_certificates.problem_reading import MAX_VALUE, AtomNode, MatrixConstraint, ReadProblem
+from boostopt.problem_certificates.problem_reader import MAX_VALUE, AtomNode, MatrixConstraint, ReadProblem
 
 MIN_MULTIPLIER = 1e-12
 """Size from which a multiplier of an inequality may grow."""

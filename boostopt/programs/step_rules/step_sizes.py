@@ -14,20 +14,17 @@ References: Kivinen and Warmuth 1999; Rudin, Daubechies, Schapire 2004.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import ProblemError
+from boostopt.functions.numerics.root_finding import find_root_by_newton
 
 EPS = float(np.finfo(np.float64).eps)
 
 MAX_DIRECT_EDGE = 0.9
 """Edge of a +-1 hypothesis above which the weight of the smaller side is summed directly, not by subtraction."""
-
-MAX_NEWTON_STEP_FACTOR = 8.0
-"""Largest Newton step as a multiple of max(1, |alpha|): in the tails, where the edge is flat, steps are too long."""
 
 
 def step_to_edge(u: ExampleVector, log_d: ExampleVector, rho: float, d: ExampleVector | None = None) -> float:
@@ -162,7 +159,7 @@ def step_to_largest_smooth_margin(
         return 0.0
     if total * low + _log_sum_exp_and_softmax(base[u == low])[0] >= 0:  # what the product comes down to
         return math.inf
-    return _safeguarded_newton_root(rise, 0.0)
+    return find_root_by_newton(rise, 0.0)
 
 
 def _merge_by_sign(u: Float[Array, " n"], base: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
@@ -190,45 +187,7 @@ def _balancing_step(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
             4 * EPS * max(1.0, abs(log_gain_sum), abs(log_loss_sum)),
         )
 
-    return _safeguarded_newton_root(excess, 0.0)
-
-
-def _safeguarded_newton_root(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
-    """Return the root of a decreasing function (value, slope, rounding of the value); +-inf if it is beyond all floats.
-
-    Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value. Until there is one, a
-    step that does not halve the value is followed by the longest: beside large numbers Newton's is lost in rounding.
-
-    Raises
-    ------
-    ProblemError
-        The function is not a number somewhere on the way: products of steps and margins overflow.
-    """
-    low, high, last = -math.inf, math.inf, math.inf
-    while math.isfinite(x):
-        value, slope, rounding = function(x)
-        # No comparison holds for NaN: the bracket would never close.
-        if math.isnan(value) or math.isnan(rounding):
-            raise ProblemError(
-                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow, because the largest "
-                "margins are too many times the smallest. Scale the features, or leave out those that differ so much."
-            )
-        if abs(value) <= rounding:
-            break
-        low, high = (x, high) if value > 0 else (low, x)
-        reach = MAX_NEWTON_STEP_FACTOR * max(1.0, abs(x))
-        step = -value / slope if slope < 0 and abs(value) < reach * -slope else math.copysign(reach, value)
-        if abs(step) <= EPS * abs(x):
-            break
-        new, slow = x + step, abs(value) > last / 2
-        if not math.isfinite(high - low):
-            new = x + math.copysign(reach, value) if slow else new
-        elif slow or not low < new < high:
-            new = low + (high - low) / 2
-            if new in (low, high):
-                break
-        x, last = new, abs(value)
-    return x
+    return find_root_by_newton(excess, 0.0)
 
 
 def _log_sum_exp_and_softmax(a: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:

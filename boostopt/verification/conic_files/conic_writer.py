@@ -14,7 +14,7 @@ from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, exact_optimum
 from boostopt.conic_programs.exact.work_limit import work_limit
 from boostopt.errors import ProblemError, SolverFailed
-from boostopt.problem_certificates.cone_proofs.program_proof import ProgramProof
+from boostopt.problem_certificates.cone_proofs.conic_program_proof import ProgramProof
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate
 from boostopt.verification.conic_files.conic_statement import CONIC_FILES, conic_program_to_json
 from boostopt.verification.conic_files.conic_verdict import verify_conic_certificate

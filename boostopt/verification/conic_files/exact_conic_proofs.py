@@ -19,10 +19,10 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
+from boostopt.problem_certificates.cone_proofs.conic_program_proof import ProgramMultipliers
 from boostopt.problem_certificates.cone_proofs.primal_bound import point_with_sizes
-from boostopt.problem_certificates.cone_proofs.program_proof import ProgramMultipliers
 from boostopt.verification.conic_files.conic_statement import triangle_rows
-from boostopt.verification.conic_files.exact_solutions import exact_products, solution_near
+from boostopt.verification.conic_files.rational_equation_solutions import exact_products, solution_near
 
 Values = Sequence[Fraction]
 

@@ -22,7 +22,7 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.problem_reading import ReadProblem, read_problem
+from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem
 from boostopt.verification.problem_statement import number_to_json, problem_to_json
 
 COMPUTED_KINDS = ("formula",)

@@ -12,7 +12,7 @@ from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import midpoints
 from boostopt.problem_certificates.implied_equations import with_implied_equations
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.problem_certificates.unbounded_rays import (
     SLACK_TOL,
     ZERO_TOL,

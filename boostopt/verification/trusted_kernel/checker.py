@@ -31,7 +31,7 @@ from boostopt.verification.trusted_kernel.conjugates import (
     entropy_term,
 )
 from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms, build_edge_terms
-from boostopt.verification.trusted_kernel.feasible_points import (
+from boostopt.verification.trusted_kernel.feasible_weights import (
     FEASIBILITY_TOLERANCE,
     LinearEquation,
     feasible_weights_with_norm,

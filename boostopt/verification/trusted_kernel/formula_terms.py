@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from boostopt.functions.formulas.compilation import Compiler
+from boostopt.functions.formulas.conjugate_maximizers import BOUNDARY_FRACTION as BOUNDARY_FRACTION
+from boostopt.functions.formulas.conjugate_maximizers import MonotoneDerivative
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
 from boostopt.functions.formulas.expressions import (
     Expression,
@@ -30,8 +32,6 @@ from boostopt.functions.formulas.expressions import (
     power_expression,
 )
 from boostopt.functions.formulas.intervals import Interval, exact_interval
-from boostopt.functions.formulas.maximizers import BOUNDARY_FRACTION as BOUNDARY_FRACTION
-from boostopt.functions.formulas.maximizers import MonotoneDerivative
 from boostopt.functions.formulas.parsing import parse_formula
 from boostopt.verification.trusted_kernel.conjugates import SeparableTerm, Vector, power
 from boostopt.verification.trusted_kernel.edge_terms import EdgeTerms

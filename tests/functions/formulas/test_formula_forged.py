@@ -172,7 +172,7 @@ def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
 
 def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound holds at any tangent points: other points than the computed ones give a bound that is not below."""
-    from boostopt.functions.formulas.maximizers import MonotoneDerivative
+    from boostopt.functions.formulas.conjugate_maximizers import MonotoneDerivative
 
     A, rng = FloatBalls(), np.random.default_rng(0)
     y = A.to_vector(rng.normal(size=12))

@@ -14,11 +14,10 @@ from scipy.special import logsumexp
 
 from boostopt import ProblemError, boost
 from boostopt.boosting.run.stop_reason import StopReason
+from boostopt.functions.numerics.root_finding import find_root_by_newton
 from boostopt.oracles import RawFeatures
 from boostopt.programs.step_rules import step_sizes as projections
 from boostopt.programs.step_rules.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
-
-_root: Any = vars(projections)["_safeguarded_newton_root"]
 
 
 def edge_after(u: np.ndarray, log_d: np.ndarray, alpha: float) -> float:
@@ -218,7 +217,7 @@ def test_a_root_search_leaves_where_there_are_no_numbers(sign: float) -> None:
         lambda x: (-x - 1.0, -1.0, nothing),
     ):
         with pytest.raises(ProblemError, match=r"\bstep -?[01] .*\bfeatures\b"):
-            _root(counted(function), 0.0)
+            find_root_by_newton(counted(function), 0.0)
 
 
 def test_a_root_search_is_not_lost_in_the_rounding_of_large_numbers() -> None:
@@ -227,7 +226,7 @@ def test_a_root_search_is_not_lost_in_the_rounding_of_large_numbers() -> None:
     def function(x: float) -> tuple[float, float, float]:
         return (1e150 if x < 1e134 else -1e150), -1e150, 0.0
 
-    assert 0.0 < _root(counted(function), 0.0) < math.inf
+    assert 0.0 < find_root_by_newton(counted(function), 0.0) < math.inf
 
 
 def test_coordinate_ascent_ends_on_features_that_are_too_many_times_each_other(monkeypatch: Any) -> None:
@@ -242,7 +241,9 @@ def test_coordinate_ascent_ends_on_features_that_are_too_many_times_each_other(m
         ]
     )
     oracle = RawFeatures(X, np.array([1, -1, 1, -1, 1]))
-    monkeypatch.setattr(projections, "_safeguarded_newton_root", lambda function, x: _root(counted(function), x))
+    monkeypatch.setattr(
+        projections, "find_root_by_newton", lambda function, x: find_root_by_newton(counted(function), x)
+    )
     run = boost("coordinate_ascent", oracle, max_rounds=30)
     assert not run.reason.startswith("failed")
     assert np.isfinite(run.w).all() and np.isfinite(run.record.state.m).all()

@@ -16,7 +16,7 @@ from flint import fmpq
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem
-from boostopt.conic_programs.exact.quadratic.interior_point import bounds_of_pairs
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import bounds_of_pairs
 from boostopt.conic_programs.exact.rationals import FloatRationals
 
 Column = dict[int, fmpq]

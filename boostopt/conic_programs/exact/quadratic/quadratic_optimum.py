@@ -11,7 +11,8 @@ import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
-from boostopt.conic_programs.exact.exact_check import costs_of
+from boostopt.conic_programs.exact.optimality_check import costs_of
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet, approximate_active_set
 from boostopt.conic_programs.exact.quadratic.complementary_pivots import (
     MAX_PIVOTS,
     TooManyPivotsError,
@@ -22,9 +23,12 @@ from boostopt.conic_programs.exact.quadratic.complementary_program import (
     ComplementarySolution,
     rational_vector,
 )
-from boostopt.conic_programs.exact.quadratic.first_state import MIN_PIVOTS, first_state, state_of_logicals
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet, approximate_active_set
-from boostopt.conic_programs.exact.quadratic.multiplier_vertex import independent_active_set
+from boostopt.conic_programs.exact.quadratic.independent_active_set import independent_active_set
+from boostopt.conic_programs.exact.quadratic.initial_complementary_basis import (
+    MIN_PIVOTS,
+    first_state,
+    state_of_logicals,
+)
 from boostopt.conic_programs.exact.quadratic.negative_curvature import curvature, negative_direction
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array
 from boostopt.conic_programs.exact.rationals import leading_digits

@@ -23,10 +23,12 @@ from boostopt._utils.validation import check_flag, read_fields
 from boostopt.errors import ProblemError, reason_of
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.compilation import ArrayFunction, Compiler
+from boostopt.functions.formulas.conjugate_maximizers import MonotoneDerivative
 from boostopt.functions.formulas.convexity import BoxFamily, ConvexFormula, prove_convex
 from boostopt.functions.formulas.curvature_bounds import CurvatureBounds
 from boostopt.functions.formulas.cvxpy_translation import to_cvxpy
 from boostopt.functions.formulas.expressions import Expression, Factor, FormulaError, power_expression
+from boostopt.functions.formulas.formula_and_conjugate_bounds import Tangents
 from boostopt.functions.formulas.formula_validation import (
     INTERIOR_CONE,
     check_parameters,
@@ -38,8 +40,6 @@ from boostopt.functions.formulas.formula_validation import (
     parse_regularizer_formula,
 )
 from boostopt.functions.formulas.intervals import Interval, allowance, exact_interval
-from boostopt.functions.formulas.maximizers import MonotoneDerivative
-from boostopt.functions.formulas.tangents import Tangents
 from boostopt.functions.numerics.support_expansion import expand
 from boostopt.functions.regularizer_statements import Statement, statement_with_caps
 from boostopt.functions.regularizers.base import ConjugatePoint, Enclosures, Regularizer, StationarityConditions
@@ -308,7 +308,7 @@ class FormulaRegularizer(Separable):
         return Statement(statement.numbers, {**statement.arrays, **arrays})
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def cones(self) -> frozenset[str]:
         d = cp.Variable(self.N)
         value = self._cvxpy_expression(d)
         if value is None:

@@ -22,7 +22,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
-from boostopt.problem_certificates.arithmetic.float_forms import summed_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import summed_enclosure
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, columns_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (

@@ -25,6 +25,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     round_up,
 )
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.dual_bound import DualBound, Multipliers
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint
 from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import (
     PRECISION,
@@ -36,7 +37,6 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers impo
     sum_of_products,
     symmetric,
 )
-from boostopt.problem_certificates.cone_proofs.weak_duality import DualBound, Multipliers
 
 PROOF_PRECISION = 768
 """Bits of the balls: the entries of M have the sizes of squares of the smallest and the largest eigenvalues."""

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.functions.formulas.conjugate_maximizers import MonotoneDerivative
 from boostopt.functions.formulas.convexity import ConvexFormula
 from boostopt.functions.formulas.expressions import Expression
 from boostopt.functions.formulas.intervals import Interval, enclose, exact_interval
-from boostopt.functions.formulas.maximizers import MonotoneDerivative
 
 MIN_END_DISTANCE = 2.0**-46
 """Distance of tangents to a rounded end with an infinite slope, as a fraction of the box: 128 roundings."""

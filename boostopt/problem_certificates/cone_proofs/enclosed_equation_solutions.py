@@ -18,7 +18,7 @@ from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free_transformations import LARGEST_EXACT_FACTOR, product_error
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
-from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE, SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
 from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms
 
 LAPACK: Any = scipy.linalg.lapack

@@ -15,11 +15,11 @@ import scipy.sparse
 from convex_problems import PROBLEMS, reference_value
 from test_certified_problems import assert_true, duals, solve
 from test_exact_optima import cvxpy_problem, random_program
-from test_problem_reading import EXPRESSIONS, P
+from test_problem_reader import EXPRESSIONS, P
 
 from boostopt import certify_problem
 from boostopt._utils.array_types import Array
-from boostopt.problem_certificates import problem_reading
+from boostopt.problem_certificates import problem_reader
 from boostopt.problem_certificates.arithmetic.balls import (
     ball,
     balls,
@@ -29,7 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     working_precision,
 )
 from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, sum_of_squares, total_ball
-from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock, product
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm, FloatRowBlock, product
 from boostopt.problem_certificates.atoms.base import Tangents
 from boostopt.problem_certificates.atoms.elementwise import Entropy, Exponential, Logarithm, LogisticLoss, RealPower
 from boostopt.problem_certificates.atoms.multivariate_smooth import QuadraticOverLinear, RelativeEntropy
@@ -37,7 +37,7 @@ from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
 from boostopt.problem_certificates.minorants import stationary_multipliers
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant, float_minorant
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 
 cp: Any = cvxpy
 
@@ -176,7 +176,7 @@ def test_sums_of_floats_with_radii_contain_the_exact_ones(seed: int) -> None:
 
 
 def test_a_negative_multiplier_has_no_minorant_in_floats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     x = cp.Variable(3)
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0, cp.sum_squares(x) <= 1])
     solve(problem)
@@ -194,7 +194,7 @@ def test_a_negative_multiplier_has_no_minorant_in_floats(monkeypatch: pytest.Mon
 )
 def test_minorants_in_floats_contain_those_in_balls(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same multipliers and tangents, right and wrong ones: both contain the exact minorant, and prove one bound."""
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     problem, rng = PROBLEMS[name](), np.random.default_rng(len(name))
     solve(problem)
     read = read_problem(problem)
@@ -267,7 +267,7 @@ def test_rows_in_floats_contain_those_in_balls(name: str, monkeypatch: pytest.Mo
     expression = EXPRESSIONS[name](x, X, S) / 3
     problem = cp.Problem(cp.Minimize(cp.sum(x) * 0.1), [expression <= 1, cp.sum(x) + cp.sum(X) == cp.trace(P @ S)])
     exact = read_problem(problem)
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     read = read_problem(problem)
     assert read.is_large and not exact.is_large and read.n_values == exact.n_values
     first_blocks, blocks = (
@@ -413,7 +413,7 @@ def test_matrices_that_floats_prove_definite_are(seed: int) -> None:
     "name", [name if k % 6 == 0 else pytest.param(name, marks=pytest.mark.thorough) for k, name in enumerate(PROBLEMS)]
 )
 def test_certificates_in_floats_are_narrow_and_true(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     problem, rng = PROBLEMS[name](), np.random.default_rng(len(name))
     reference = reference_value(problem)
     solve(problem)
@@ -429,7 +429,7 @@ def test_certificates_in_floats_are_narrow_and_true(name: str, monkeypatch: pyte
     "seed", [seed if seed < 1 else pytest.param(seed, marks=pytest.mark.thorough) for seed in range(30)]
 )
 def test_exact_optima_lie_inside_certificates_in_floats(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     rng = np.random.default_rng(1000 + seed)
     for _ in range(3):
         program = random_program(rng)
@@ -454,7 +454,7 @@ def test_the_distance_of_a_point_from_feasible_ones_is_stated(monkeypatch: pytes
     solution = [3 - second, second]
     x.value = np.array(solution, dtype=float)
     for is_large in (False, True):
-        monkeypatch.setattr(problem_reading, "MAX_BALLS", -1 if is_large else 4000)
+        monkeypatch.setattr(problem_reader, "MAX_BALLS", -1 if is_large else 4000)
         certificate = certify_problem(problem)
         assert certificate.point is not None
         distances = [
@@ -471,7 +471,7 @@ def test_the_distance_of_a_point_from_feasible_ones_is_stated(monkeypatch: pytes
 @pytest.mark.parametrize("name", ["lasso", "markowitz", "transport", "maximum cut", "l1 logistic", "svm with slacks"])
 def test_steps_of_large_problems_are_as_good(name: str, max_dense: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps by normal equations, and iterated ones."""
-    monkeypatch.setattr(problem_reading, "MAX_BALLS", -1)
+    monkeypatch.setattr(problem_reader, "MAX_BALLS", -1)
     monkeypatch.setattr(stationary_multipliers, "MAX_DECOMPOSED", 0)
     monkeypatch.setattr(stationary_multipliers, "MAX_DENSE", max_dense)
     problem = PROBLEMS[name]()

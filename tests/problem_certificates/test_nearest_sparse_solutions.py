@@ -13,8 +13,8 @@ from convex_problems import cp
 from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
-from boostopt.problem_certificates.arithmetic import sparse_solutions
-from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -29,7 +29,7 @@ def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -
 def storage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Small systems are dense matrices, or sparse ones as larger systems are."""
     if request.param == "sparse":
-        monkeypatch.setattr(sparse_solutions, "MAX_SMALL_ROWS", 0)
+        monkeypatch.setattr(nearest_sparse_solutions, "MAX_SMALL_ROWS", 0)
     return str(request.param)
 
 

@@ -7,7 +7,7 @@ from decimal import ROUND_DOWN
 from fractions import Fraction
 
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.conic_programs.exact.exact_check import dual_terms
+from boostopt.conic_programs.exact.optimality_check import dual_terms
 from boostopt.conic_programs.exact.rational_arrays import fraction_array, zero_array
 from boostopt.conic_programs.exact.rationals import leading_digits
 

@@ -19,7 +19,6 @@ from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
-from boostopt.problem_certificates.domain_points import DomainPoint, domain_point
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
@@ -27,8 +26,9 @@ from boostopt.problem_certificates.minorants.stationary_multipliers import (
     proposed_choices,
     remaining_slopes,
 )
+from boostopt.problem_certificates.nearest_domain_points import DomainPoint, domain_point
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate
-from boostopt.problem_certificates.problem_reading import ReadProblem, ScalarConstraints
+from boostopt.problem_certificates.problem_reader import ReadProblem, ScalarConstraints
 
 PRIMAL, DUAL = "primal feasibility", "dual feasibility"
 

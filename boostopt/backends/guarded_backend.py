@@ -13,7 +13,7 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt._utils.immutable_arrays import write_in_words
 from boostopt.backends.base import Attempt, BackendWrapper, Capability, Task
-from boostopt.backends.isolation.external_calls import MAX_ERROR_LENGTH, ExternalError, call_external
+from boostopt.backends.external_exceptions import MAX_ERROR_LENGTH, ExternalError, call_external
 from boostopt.backends.isolation.processor_time import with_cpu_seconds
 from boostopt.programs.program import Program
 

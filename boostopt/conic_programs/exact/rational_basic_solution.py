@@ -10,9 +10,9 @@ from flint import fmpq
 
 from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_array, rational_matrix
 from boostopt.conic_programs.exact.rationals import FloatRationals
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, SimplexBasis
 
 ZERO = fmpq(0)
 """The number 0, which is not made anew for each variable."""

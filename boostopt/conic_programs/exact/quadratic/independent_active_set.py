@@ -15,10 +15,10 @@ from flint import fmpq
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.exact.basis_refinement import to_float
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, solve_by_simplex
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.complementary_program import ComplementaryProgram
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
-from boostopt.conic_programs.exact.refinement import to_float
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, solve_by_simplex
 
 SCALE = 2**40
 """Lengths are multiplied by this number."""

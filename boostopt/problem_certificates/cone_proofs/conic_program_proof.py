@@ -13,9 +13,9 @@ from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
 from boostopt.problem_certificates.cone_proofs.exact_interval import nearest_floats
-from boostopt.problem_certificates.cone_proofs.form_certificate import FormCertifier, FormInterval
-from boostopt.problem_certificates.cone_proofs.weak_duality import Multipliers
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,13 @@ import numpy as np
 from flint import fmpq
 
 from boostopt._utils.array_types import Array
-from boostopt.conic_programs.exact.basic_solution import BasicSolution, ExactProgram, basis_system
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
-from boostopt.conic_programs.exact.simplex_basis import (
+from boostopt.conic_programs.exact.highs_simplex import (
     EquationProgram,
     SimplexBasis,
     solve_by_simplex,
 )
+from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram, basis_system
 from boostopt.conic_programs.exact.work_limit import check_work
 
 MAX_REFINEMENTS = 12

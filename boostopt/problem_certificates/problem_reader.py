@@ -29,7 +29,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import (
     sum_of_forms,
 )
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, balls, midpoints
-from boostopt.problem_certificates.arithmetic.float_forms import FloatForm, FloatRowBlock
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import (

@@ -1,8 +1,8 @@
 """Many slopes of x made exactly 0 at once, without a basis: the shortest changes of multipliers and slopes of atoms.
 
 The slopes are linear in these numbers. Some changes next to those in floats make them 0 if the rows are independent:
-see `sparse_solutions`. Slopes that depend on others are 0 by directions along which no row of the problem changes:
-every minorant has the slope 0 along these.
+see `nearest_sparse_solutions`. Slopes that depend on others are 0 by directions along which no row of the problem
+changes: every minorant has the slope 0 along these.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, enclosing_balls, enclosures, pivots
-from boostopt.problem_certificates.arithmetic.float_forms import (
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import LINALG, SparseSystem, factorization
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import (
     FloatForm,
     as_float_form,
     enclosed_rows,
     product,
     with_width,
 )
-from boostopt.problem_certificates.arithmetic.sparse_solutions import LINALG, SparseSystem, factorization
 from boostopt.problem_certificates.atoms.base import MinorantFamily
 from boostopt.problem_certificates.minorants.lagrangian_minorant import AffineMinorant, Choice
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 N_REFINEMENTS = 20
 """Maximum number of steps towards changes with slopes 0 in floating point."""

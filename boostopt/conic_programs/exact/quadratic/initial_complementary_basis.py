@@ -12,12 +12,12 @@ from flint import fmpq
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
+from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.complementary_program import (
     ComplementaryProgram,
     PairState,
     rational_vector,
 )
-from boostopt.conic_programs.exact.quadratic.interior_point import ActiveSet
 
 REGULARIZATION = 1e-13
 """Number on the diagonal of the scaled equations, so that singular ones have factors."""

@@ -17,7 +17,19 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_en
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
-from boostopt.problem_certificates.cone_proofs.equation_solutions import independent_equations
+from boostopt.problem_certificates.cone_proofs.dual_bound import (
+    DualBound,
+    EnclosedDualPoint,
+    MultiplierChange,
+    Multipliers,
+    bound_between,
+    dependent_columns,
+    dual_bound,
+    enclosed_dual_point,
+    multipliers_of,
+    reduced_costs,
+)
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import independent_equations
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     NO_SOLUTION,
     PointFailure,
@@ -26,7 +38,6 @@ from boostopt.problem_certificates.cone_proofs.primal_bound import (
     proved_point,
     system_near,
 )
-from boostopt.problem_certificates.cone_proofs.quadratic_forms import semidefinite_shifts
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric, refined_multipliers
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     DualFace,
@@ -42,18 +53,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
     has_semidefinite_answer,
     semidefinite_answers,
 )
-from boostopt.problem_certificates.cone_proofs.weak_duality import (
-    DualBound,
-    EnclosedDualPoint,
-    MultiplierChange,
-    Multipliers,
-    bound_between,
-    dependent_columns,
-    dual_bound,
-    enclosed_dual_point,
-    multipliers_of,
-    reduced_costs,
-)
+from boostopt.problem_certificates.cone_proofs.semidefiniteness_proofs import semidefinite_shifts
 
 MARGINS = (0.0, 1e-10, 1e-8)
 """Relative distances from bounds that are tried in turn."""

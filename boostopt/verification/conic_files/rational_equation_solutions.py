@@ -12,8 +12,8 @@ from flint import fmpq
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, solve_by_simplex
 from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
-from boostopt.conic_programs.exact.simplex_basis import EquationProgram, solve_by_simplex
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 
 POWERS = (0.5, 0.0)

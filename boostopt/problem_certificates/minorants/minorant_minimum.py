@@ -29,7 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve_in_fractions,
 )
 from boostopt.problem_certificates.arithmetic.enclosed_sums import total_ball
-from boostopt.problem_certificates.arithmetic.float_forms import scaled_enclosure
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import scaled_enclosure
 from boostopt.problem_certificates.atoms.base import MinorantFamily, unit_rows
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.lagrangian_minorant import (
@@ -40,8 +40,12 @@ from boostopt.problem_certificates.minorants.lagrangian_minorant import (
     affine_minorant,
     float_minorant,
 )
-from boostopt.problem_certificates.minorants.sparse_slopes import FreeNumber, family_numbers, sparse_slope_changes
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.minorants.sparse_slope_corrections import (
+    FreeNumber,
+    family_numbers,
+    sparse_slope_changes,
+)
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MIN_SPARSE_SLOPES = 100
 """Number of slopes from which they are made exactly 0 by a sparse system in floats, if this is proved."""

@@ -14,7 +14,7 @@ from flint import fmpq
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.float_forms import product
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import product
 from boostopt.problem_certificates.cone_proofs.cone_membership import smallest_eigenvalue_bound
 
 MAX_BLOCK = 4000

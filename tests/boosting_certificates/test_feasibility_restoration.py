@@ -17,7 +17,7 @@ from support.reference_formulas import exact_edges, junk, points, program
 from support.speeds import many
 
 import boostopt
-from boostopt.boosting_certificates.example_weight_feasibility import (
+from boostopt.boosting_certificates.feasibility_restoration import (
     edge_rounding_error,
     is_exactly_feasible,
     restore_feasibility,

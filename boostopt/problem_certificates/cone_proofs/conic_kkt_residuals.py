@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
-from boostopt.problem_certificates.cone_proofs.weak_duality import multipliers_of, reduced_costs
+from boostopt.problem_certificates.cone_proofs.dual_bound import multipliers_of, reduced_costs
 
 
 @dataclass(frozen=True, eq=False)

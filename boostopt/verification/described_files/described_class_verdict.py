@@ -1,4 +1,4 @@
-"""Files of runs over a class whose F is described: the writer and the verdict.
+"""The verdict on the certificate file of a run over a class whose F is described.
 
 The bounded value is that of F0 and of the largest edge of the class, as in `class_certificate_files`. Multipliers of
 the program over the hypotheses with weight prove the lower bound, in fractions and balls. A point (d, v) of F, exactly
@@ -12,33 +12,20 @@ import json
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector
-from boostopt._utils.files import write_atomically
-from boostopt._utils.validation import check_path
-from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
-from boostopt.errors import BoostoptError, ProblemError, reason_of
-from boostopt.oracles.base import Oracle
-from boostopt.programs.program import Examples, Program
-from boostopt.verification.certificate_writer import class_description, to_json_value
-from boostopt.verification.class_oracles import (
+from boostopt.errors import BoostoptError, reason_of
+from boostopt.programs.program import Examples
+from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
-    hypotheses_to_json,
     hypothesis_margins,
     oracle_of_file,
     query_oracle,
     require_multiplicities,
-)
-from boostopt.verification.described_files.described_proofs import (
-    composed_functions,
-    nearly_optimal_proof,
-    point_of_program,
-    point_of_weights,
 )
 from boostopt.verification.described_files.described_verdict import (
     FORMAT,
@@ -48,25 +35,14 @@ from boostopt.verification.described_files.described_verdict import (
     parse_examples,
     require_vectors,
 )
-from boostopt.verification.described_files.described_writer import check_entries, statement_of_program, text_of_file
-from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
+from boostopt.verification.described_files.part_statements import edge_part, regularizer_part
 from boostopt.verification.formulation_consistency import (
     check_measure,
     functions_of_parameters,
     parameter_record,
     trusted_formulation,
 )
-from boostopt.verification.problem_certificate_writer import (
-    MAX_LOSS,
-    lower_end,
-    multipliers_to_json,
-    vector_to_json,
-)
-from boostopt.verification.problem_kernel.problem_checker import (
-    check_claimed_bounds,
-    lower_bound,
-    upper_bound,
-)
+from boostopt.verification.problem_kernel.problem_checker import check_claimed_bounds, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_composition import (
     DescribedPart,
     composed_problem,
@@ -84,10 +60,8 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
 )
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
 from boostopt.verification.trusted_kernel.json_parsing import (
-    Rejected,
     parse_choice,
     parse_count,
-    parse_json,
     parse_list,
     parse_object,
     parse_object_with_keys,
@@ -116,82 +90,6 @@ PLATFORM_TOLERANCE = 1e-12
 def is_described_class_certificate(top: Mapping[str, Any]) -> bool:
     """Return whether the object that a file states is the certificate of a run whose F is described."""
     return top.get("kind") == FILE_KIND
-
-
-def save_described_class_certificate(
-    program: Program,
-    certificate: ClassCertificate,
-    w: Array,
-    oracle: Oracle,
-    hypotheses: list[Any],
-    path: str | PathLike[str],
-    metadata: Mapping[str, Any],
-) -> None:
-    """Save the certificate of a run over the class of an oracle, where F is described.
-
-    Parameters
-    ----------
-    program
-        The formulation of the run, its parameters, the margins of the hypotheses with weight, and F0 and G of the
-        objective.
-    certificate
-        The certificate over the class.
-    w
-        The weights of these hypotheses, in the domain of the conjugate of G.
-    oracle
-        The oracle. It gets one query.
-    hypotheses
-        The hypotheses.
-    path
-        The file. It is written under another name first and then renamed.
-    metadata
-        Information for readers of the file.
-
-    Warns
-    -----
-    UserWarning
-        The hypotheses are not written, because they are more than numbers and texts.
-
-    Raises
-    ------
-    ProblemError
-        The checker of files has no rule for an atom or a coefficient of F or G; or no proof in fractions was found near
-        the weights. Then no file is written.
-    DataError
-        The file cannot be written.
-    """
-    target, U = check_path("path", path), program.margins
-    check_entries(U.N, U.t)
-    parts = regularizer_part(program.regularizer), edge_part(program.edge_function, U.t)
-    document, arrays = statement_of_program(program, parts)
-    data = {
-        **document["data"],
-        "oracle": class_description(oracle),
-        "digest": oracle.digest,
-        "hypotheses": hypotheses_to_json(hypotheses),
-    }
-    further_statements = _other_functions(program.formulation, program.parameters, program.examples, U.t, document)
-    document |= {"kind": FILE_KIND, "data": data, "formulation": {**document["formulation"], **further_statements}}
-    with working_precision():
-        try:
-            multipliers, lower, point, upper = _proof(parts, document, program, certificate, w, oracle)
-        except Rejected as rejected:
-            raise ProblemError(f"a file cannot state this run: {rejected}. Keep the certificate in Python.") from None
-        claimed = None if upper is None else _outward(0.0 - lower_end(-upper))
-        proof = {
-            "multipliers": multipliers_to_json(multipliers),
-            "point": None if point is None else vector_to_json(point),
-            "ray": None,
-        }
-        claim = {"lower": lower_end(lower), "upper": claimed, "what": certificate.quantity}
-    document |= {"proof": proof, "claim": {"status": "open" if claimed is None else "bounded", **claim}}
-    text = text_of_file({**document, "arrays": arrays, "made": to_json_value(metadata)})
-    verification = verify_described_class_certificate(parse_json(text), oracle, U, {}, program.formulation)
-    if not verification:
-        raise ProblemError(
-            f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
-        )
-    write_atomically(target, lambda file: file.write(text))
 
 
 def verify_described_class_certificate(
@@ -225,67 +123,13 @@ def verify_described_class_certificate(
         return verdict_of(lambda: _verdict(top, oracle, U, expected or {}, formulation))
 
 
-def _proof(
-    parts: tuple[StatedPart, StatedPart],
-    document: Mapping[str, Any],
-    program: Program,
-    certificate: ClassCertificate,
-    w: Array,
-    oracle: Oracle,
-) -> tuple[Multipliers, Number, ScaledVector | None, Number | None]:
-    """Return multipliers with the lower bound that they prove, and a point of F with the upper bound that it proves.
-
-    The upper bound and its point are None if the certificate or the oracle has no such bound.
-
-    Raises
-    ------
-    ProblemError
-        No proof was found near the weights of the run.
-    Rejected
-        The statement is beyond a limit of files.
-    """
-    U = np.asarray(program.margins.to_array(), dtype=np.float64)
-    problem, functions = composed_functions(document, U)
-    d = program.examples.d0 if certificate.d is None else certificate.d
-    program_certificate = program.certify(d, w)
-    multipliers, _ = nearly_optimal_proof(
-        parts,
-        functions,
-        problem,
-        U,
-        program_certificate.w,
-        point_of_program(parts, functions, U, program_certificate.d),
-    )
-    lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
-    point, upper = None, None
-    if certificate.d is not None and math.isfinite(certificate.upper):
-        point = point_of_weights(parts[0], functions[0], certificate.d)
-        value = upper_bound(functions[0].problem, point)
-        weights = _query_weights(functions[0], point)
-        upper = _upper_bound(functions[0], point, value, weights, query_oracle(oracle, weights).edge_bound)
-    loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper) if upper is not None else 0.0)
-    is_proved = floor_float(lower) >= certificate.lower - loss
-    if not (is_proved and (upper is None or ceil_float(upper) <= certificate.upper + loss)):
-        raise ProblemError(
-            f"a file must prove the interval of the certificate, {certificate!r}; the weights prove "
-            f"[{floor_float(lower)!r}, {math.inf if upper is None else ceil_float(upper)!r}] in fractions. Boost with "
-            "a smaller epsilon, or keep the certificate in Python."
-        )
-    return multipliers, lower, point, upper
-
-
-def _outward(upper: float) -> float:
-    """Return a claimed upper bound at the distance of the rounding of other machines."""
-    return upper + PLATFORM_TOLERANCE * max(1.0, abs(upper))
-
-
-def _query_weights(F: DescribedPart, point: ScaledVector) -> ExampleVector:
+def query_weights(F: DescribedPart, point: ScaledVector) -> ExampleVector:
     """Return the weights d of a feasible point of F as floats, not negative, for the query to an oracle."""
     weights = [float(Fraction(point.numerators[k], point.denominator)) for k in F.positions]
     return np.maximum(np.array(weights), 0.0)
 
 
-def _upper_bound(
+def class_upper_bound(
     F: DescribedPart, point: ScaledVector, value: Number, weights: ExampleVector, edge_bound: float | None
 ) -> Number:
     """Return an upper bound of the value over a class, from a point of F and a bound of the edges under its weights.
@@ -311,9 +155,7 @@ def _upper_bound(
     return pair_sum(value, sum(differences, Fraction(float(edge_bound))))
 
 
-def _other_functions(
-    page: Any, record: Any, examples: Examples, t: int, statement: Mapping[str, Any]
-) -> dict[str, Any]:
+def other_functions(page: Any, record: Any, examples: Examples, t: int, statement: Mapping[str, Any]) -> dict[str, Any]:
     """Return F and G of a formulation as problems where the bounded value has other ones.
 
     A formulation whose G bounds the edges, for instance, has the largest edge in its value over a class.
@@ -358,7 +200,7 @@ def _verdict(
     point = parse_proof_and_claim(F.problem, {**absent, "point": proof["point"]}, claim).point
     # A point that is not feasible may have weights that are beyond floats, so that it is checked before the query.
     value = None if point is None else upper_bound(F.problem, point)
-    weights = examples.c / examples.c.sum() if point is None else _query_weights(F, point)
+    weights = examples.c / examples.c.sum() if point is None else query_weights(F, point)
     answer = query_oracle(oracle, weights)
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     margins = as_margin_matrix(hypothesis_margins(hypotheses, N, t, oracle, answer) if U is None else U)
@@ -366,7 +208,7 @@ def _verdict(
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
     document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
     lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)
-    upper = None if point is None else _upper_bound(F, point, value, weights, answer.edge_bound)
+    upper = None if point is None else class_upper_bound(F, point, value, weights, answer.edge_bound)
     interval = lower, upper
     check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
@@ -422,7 +264,7 @@ def _checked_formulation(
         reject(f"{page.name} has no soft margin, so it has no certificate of a class")
     try:
         parts = {"F": regularizer_part(objective.F0).to_json(), "G": edge_part(objective.G, t).to_json()}
-        page_statements = _other_functions(page, record, examples, t, parts)
+        page_statements = other_functions(page, record, examples, t, parts)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         reject(f"{page.name} with these parameters states no such value: {reason_of(failure)}"[:400])
     file_functions = {"F": content["F"], "G": content["G"]}

@@ -16,9 +16,9 @@ from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.arithmetic.float_forms import FloatForm
-from boostopt.problem_certificates.arithmetic.sparse_solutions import SparseSystem
-from boostopt.problem_certificates.minorants.sparse_slopes import _combinations  # pyright: ignore[reportPrivateUsage]
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm
+from boostopt.problem_certificates.minorants.sparse_slope_corrections import _combinations  # pyright: ignore[reportPrivateUsage]
 
 LIES = ("none", "negated", "noise", "small noise", "neighbour", "opposite", "stale", "zero", "another order")
 

@@ -24,12 +24,15 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure, float_ends
-from boostopt.problem_certificates.arithmetic.float_forms import product, summed_enclosure
-from boostopt.problem_certificates.arithmetic.sparse_solutions import MIN_SIZE
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import product, summed_enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
-from boostopt.problem_certificates.cone_proofs.equation_solutions import enclose_solution, independent_equations
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
+    enclose_solution,
+    independent_equations,
+)
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
 
 SIZE_FRACTION = 0.5

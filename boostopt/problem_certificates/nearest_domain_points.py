@@ -18,7 +18,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import Row
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls, midpoints
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.minorants.stationary_multipliers import FloatPoint
-from boostopt.problem_certificates.problem_reading import ReadProblem
+from boostopt.problem_certificates.problem_reader import ReadProblem
 
 
 @dataclass(frozen=True)

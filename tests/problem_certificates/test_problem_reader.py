@@ -28,7 +28,7 @@ from boostopt.problem_certificates.atoms.cone_inequalities import CONSTRAINT_REA
 from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS
 from boostopt.problem_certificates.leaf_values import value_of
-from boostopt.problem_certificates.problem_reading import read_problem
+from boostopt.problem_certificates.problem_reader import read_problem
 
 RNG = np.random.default_rng(0)
 MATRIX = RNG.normal(size=(3, 4))
@@ -499,7 +499,7 @@ def test_present_duals_are_those_of_a_new_reading_without_building_expressions(m
     def refuse(*arguments: Any) -> Any:
         raise AssertionError("expected no new expression")
 
-    monkeypatch.setattr("boostopt.problem_certificates.problem_reading.constraint_parts", refuse)
+    monkeypatch.setattr("boostopt.problem_certificates.problem_reader.constraint_parts", refuse)
     present = without_duals.with_present_duals()
     assert expected.inequalities.duals.any() and (present.inequalities.duals == expected.inequalities.duals).all()
     assert (present.equalities.duals == expected.equalities.duals).all()

@@ -31,7 +31,7 @@ from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
 
 NU_FRACTIONS = (0.1, 0.3, 1.0)
-"""The first candidates of nu, as multiples of the largest nu that gives up no class: see `margin_warnings`."""
+"""The first candidates of nu, as multiples of the largest nu that gives up no class: see `baseline_and_nu_warnings`."""
 
 LOWEST_FACTOR = 0.25
 """Below the smallest candidate the finer grid continues as if this multiple of it were the next candidate."""

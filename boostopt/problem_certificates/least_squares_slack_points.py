@@ -20,10 +20,10 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.functions.numerics.least_squares import least_squares
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
-from boostopt.problem_certificates.domain_points import domain_point
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import node_tangents, pushed_forward
-from boostopt.problem_certificates.problem_reading import AtomNode, ReadProblem
+from boostopt.problem_certificates.nearest_domain_points import domain_point
+from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem
 
 TARGET_FRACTION = 0.1
 """Smallest target of a slack, relative to a typical one."""

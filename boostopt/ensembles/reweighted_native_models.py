@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import HypothesisVector, Int
-from boostopt.ensembles.boosted_trees import (
+from boostopt.ensembles.boosted_tree_members import (
     LEAF_VALUES,
     TREE_HEAD,
     HistogramTrees,

@@ -1,0 +1,56 @@
+"""The writer of checkpoints, with the schedule that runs by column generation and by histogram Newton share."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from os import PathLike
+
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.errors import DataError
+
+
+@dataclass(eq=False)
+class CheckpointWriter:
+    """A writer of the checkpoints of one run.
+
+    Attributes
+    ----------
+    options
+        The options of the run, with the path of the checkpoint and its intervals.
+    max_seconds
+        The longest time between two checkpoints, in seconds, if the options have none or a longer one; None for no
+        limit.
+    last_time
+        The time of the last checkpoint, or of the start, by `time.perf_counter`.
+    """
+
+    options: BoostOptions
+    max_seconds: float | None = None
+    last_time: float = field(default_factory=time.perf_counter)
+
+    def is_due(self, number: int) -> bool:
+        """Return whether a checkpoint is due after so many rounds or evaluations."""
+        limits = [limit for limit in (self.options.checkpoint_seconds, self.max_seconds) if limit is not None]
+        is_late = bool(limits) and time.perf_counter() - self.last_time >= min(limits)
+        return (number > 0 and number % self.options.checkpoint_rounds == 0) or is_late
+
+    def write(self, save: Callable[[str | PathLike[str]], None], place: str) -> None:
+        """Write a checkpoint if there is a path; warn if this fails, for instance on a full disk.
+
+        Parameters
+        ----------
+        save
+            The function that writes the run to a path.
+        place
+            The place in the run, in words, such as "round 3".
+        """
+        if self.options.checkpoint is None:
+            return
+        try:
+            save(self.options.checkpoint)
+        except DataError as failure:
+            warnings.warn(f"the checkpoint of {place} was not written: {failure}", RuntimeWarning, stacklevel=6)
+        self.last_time = time.perf_counter()

@@ -1,0 +1,46 @@
+"""The writer of checkpoints: its schedule by rounds and by seconds, and a warning if a checkpoint is not written."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boostopt.boosting.boost_options import BoostOptions
+from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
+from boostopt.errors import DataError
+
+
+def test_a_checkpoint_is_due_after_its_number_of_rounds() -> None:
+    writer = CheckpointWriter(BoostOptions(checkpoint="run.npz", checkpoint_rounds=3))
+    assert [number for number in range(8) if writer.is_due(number)] == [3, 6]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "max_seconds", "is_due"),
+    [(None, None, False), (50.0, None, True), (150.0, None, False), (None, 50.0, True), (150.0, 50.0, True)],
+)
+def test_a_checkpoint_is_due_after_the_shorter_of_two_times(
+    seconds: float | None, max_seconds: float | None, is_due: bool
+) -> None:
+    options = BoostOptions(checkpoint="run.npz", checkpoint_rounds=100, checkpoint_seconds=seconds)
+    writer = CheckpointWriter(options, max_seconds, time.perf_counter() - 100.0)
+    assert writer.is_due(1) == is_due
+
+
+def test_a_checkpoint_that_is_not_written_causes_a_warning_and_is_tried_at_the_next_time(tmp_path: Path) -> None:
+    def refuse(path: Any) -> None:
+        raise DataError(f"{path} is on a full disk")
+
+    writer = CheckpointWriter(BoostOptions(checkpoint=tmp_path / "run.npz", checkpoint_seconds=50.0), None, 0.0)
+    with pytest.warns(RuntimeWarning, match=r"round 7 was not written: .*run\.npz is on a full disk"):
+        writer.write(refuse, "round 7")
+    assert not writer.is_due(1)
+
+
+def test_a_run_without_a_path_writes_nothing() -> None:
+    paths = list[Any]()
+    CheckpointWriter(BoostOptions()).write(paths.append, "round 1")
+    assert not paths
