@@ -439,7 +439,9 @@ def _figure_2d_written(results: Results, folder: Path) -> str:
         "most, on the printed axes; “later” are cycles that these rounds do not reach. A cycle longer than 3, as in "
         f"print, is reached with {soon} of {len(results)} seeds, within {longest} rounds with {longer}. In {even} of "
         f"{len(cycles)} cycles the examples that take part have the same margin; in {n_even} it is "
-        f"the best there is, which no theorem says.\n\n{image}\n\n"
+        "the best there is, which is chance: the matrix of `default_rng(74)` has a cycle of period 61 with the margin "
+        "0.2650, and its best margin is 0.2727 (`test_a_cycle_need_not_have_the_best_margin`)."
+        f"\n\n{image}\n\n"
         + table(["seed", f"period in {rounds} rounds", f"in {longest}", "margin of the cycle", "best margin"], rows)
     )
 

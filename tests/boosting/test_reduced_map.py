@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from boosting.random_classes import linear_program
 
 from boostopt import ProblemError
 from boostopt.boosting.dynamics import (
@@ -108,6 +109,20 @@ def test_with_other_choices_than_the_best_the_margin_stays_below_the_maximum() -
         assert (problem.U @ cycle.w).min() == pytest.approx(1 / 3, abs=1e-12)
         # Along the manifold nothing is lost.
         assert contraction(problem.U, cycle) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "period", "margin"), [(30, 40, 0.128373), (74, 61, 0.265006)])
+def test_a_cycle_need_not_have_the_best_margin(seed: int, period: int, margin: float) -> None:
+    """On a cycle the examples that take part have the same margin, which other weights may exceed."""
+    M = np.random.default_rng(seed).choice([-1.0, 1.0], size=(11, 21))
+    cycle = cycle_of(M, np.full(11, 1 / 11), 3000)
+    assert len(cycle.choices) == period
+    margins = M @ cycle.w
+    takes_part = cycle.points.max(axis=0) > 1e-9
+    np.testing.assert_allclose(margins[takes_part], margin, atol=1e-6)
+    assert (margins[~takes_part] > margin + 0.01).all()
+    best = linear_program(M, np.ones(11), 1.0)
+    assert margins.min() < best - 0.002
 
 
 def test_choices_may_depend_on_the_edges() -> None:
