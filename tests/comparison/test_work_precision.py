@@ -279,7 +279,7 @@ def test_repeats_are_medians_of_one_point() -> None:
 def test_tables_say_what_was_asked_and_of_which_form_each_number_is() -> None:
     result = measurement()
     for text in (str(result), result.to_markdown(), result.to_html()):
-        assert "1e-02, 1e-04, 1e-06" in text and "dual/rated" in text and "primal" in text
+        assert "1e-02, 1e-04, 1e-06" in text and "primal/density" in text and "primal" in text
     latex = result.to_latex(label="tab:x")
     assert latex.count(r"\multicolumn{4}{c}{gap") == 3 and r"\label{tab:x}" in latex and "$10^{-4}$" in latex
     assert re.search(r"\*\*[0-9.e-]+\*\*", result.to_markdown())

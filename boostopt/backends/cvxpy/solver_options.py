@@ -74,9 +74,10 @@ class SolverSpec:
     gap_field
         The name of their difference, if it reports the difference instead of the dual value.
     schedule
-        Attempts for programs that are not linear, the most promising first.
+        Attempts for programs that are not linear. The first form is the fastest in the median over the measurement in
+        benchmarks/form_seconds.json, up to its noise.
     linear_schedule
-        Attempts for linear programs, for which the rated forms are the same as the others.
+        Attempts for linear programs, for which the rated forms are the same as the others; likewise.
     remark
         The reason for which a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
     named_settings
@@ -106,9 +107,9 @@ class SolverSpec:
     objective_fields: tuple[str, ...] = ()
     gap_field: str = ""
     schedule: tuple[AttemptSettings, ...] = (
-        AttemptSettings(DUAL_RATED, 1.0),
-        AttemptSettings(DENSITY_RATED, 1.0),
         AttemptSettings(PRIMAL, 1.0),
+        AttemptSettings(DENSITY_RATED, 1.0),
+        AttemptSettings(DUAL_RATED, 1.0),
     )
     linear_schedule: tuple[AttemptSettings, ...] = (AttemptSettings(PRIMAL, 1.0), AttemptSettings(DUAL, 1.0))
     remark: str = ""
@@ -204,11 +205,15 @@ SIMPLEX_REMARK = "it goes from vertex to vertex, and a looser tolerance seldom e
 NO_ITERATION_COUNT_REMARK = "CVXPY does not report its number of iterations"
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
-# Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
-# Clarabel, the rated dual with its link m = Uw as a constraint is the fastest form (0.7 s against 3 s at N = 5000,
-# t = 50). The density forms are the most accurate ones if the LP optimum is not 0. "faer" is another factorization,
-# which helps if the first one breaks down. For SCS, the primal is accurate to 1e-6 or better nearly everywhere, while
-# its dual forms are either very good or useless. The limits on iterations keep one bad form from taking all the time.
+DENSITY_SCHEDULE = (AttemptSettings(RELATIVE, 1.0), AttemptSettings(DUAL_RATED, 1.0), AttemptSettings(PRIMAL, 1.0))
+LINEAR_DENSITY_SCHEDULE = (AttemptSettings(RELATIVE, 1.0), AttemptSettings(PRIMAL, 1.0), AttemptSettings(DUAL, 1.0))
+
+# The first forms are those of benchmarks/form_seconds.json, by `python benchmarks/form_seconds.py`: for most solvers
+# the primal, for SCS and some others the densities. The rated dual of Clarabel is faster on some matrices of stumps
+# (0.6 s against 0.9 s at N = 2310, t = 50) and slower on others (12 s against 6 s at N = 20,000, t = 10). The density
+# forms are the most accurate ones if the LP optimum is not 0. "faer" is another factorization, which helps if the first
+# one breaks down. For SCS, the primal and the densities are accurate to 1e-6 or better nearly everywhere, while its
+# dual forms are either very good or useless. The limits on iterations keep one bad form from taking all the time.
 SOLVERS: dict[str, SolverSpec] = {
     "CLARABEL": SolverSpec(
         package="clarabel",
@@ -222,6 +227,7 @@ SOLVERS: dict[str, SolverSpec] = {
         status=lambda raw: str(raw.status),
         objective_fields=("obj_val", "obj_val_dual"),
         schedule=(
+            AttemptSettings(PRIMAL, 1.0),
             AttemptSettings(DUAL_RATED, 1.0),
             AttemptSettings(RELATIVE, 1.0),
             AttemptSettings(DENSITY_RATED, 1e-4),
@@ -252,13 +258,14 @@ SOLVERS: dict[str, SolverSpec] = {
         status=lambda raw: str(raw["info"]["status"]),
         objective_fields=("pobj", "dobj"),
         schedule=(
-            AttemptSettings(PRIMAL, 1e-1, {"max_iters": 20_000}),
+            AttemptSettings(RELATIVE, 1e-1, {"max_iters": 20_000}),
+            AttemptSettings(RELATIVE, 1e-3, {"max_iters": 50_000}),
             AttemptSettings(PRIMAL, 1e-3, {"max_iters": 50_000}),
             AttemptSettings(DUAL_RATED, 1.0, {"max_iters": 5_000}),
             AttemptSettings(SCALED, 1e-2, {"max_iters": 50_000}),
         ),
         linear_schedule=(
-            AttemptSettings(PRIMAL, 1.0, {"max_iters": 20_000}),
+            AttemptSettings(RELATIVE, 1.0, {"max_iters": 20_000}),
             AttemptSettings(DUAL, 1e-1, {"max_iters": 20_000}),
             AttemptSettings(PRIMAL, 1e-2, {"max_iters": 100_000}),
         ),
@@ -298,6 +305,7 @@ SOLVERS: dict[str, SolverSpec] = {
         },
         status=lambda raw: str(raw.info.status),
         objective_fields=("obj_val", "dual_obj_val"),
+        schedule=(AttemptSettings(DUAL_RATED, 1.0), AttemptSettings(DENSITY_RATED, 1.0), AttemptSettings(PRIMAL, 1.0)),
         linear_schedule=(AttemptSettings(PRIMAL, 1e2), AttemptSettings(DUAL, 1.0)),
         remark="as it is shipped it ends at 10,000 iterations, which finer tolerances need",
     ),
@@ -322,6 +330,7 @@ SOLVERS: dict[str, SolverSpec] = {
         max_tolerance=1e-8,
         automatic=True,
         objective_fields=("pcost", "dcost"),
+        schedule=DENSITY_SCHEDULE,
     ),
     "PIQP": SolverSpec(
         package="piqp",
@@ -363,6 +372,7 @@ SOLVERS: dict[str, SolverSpec] = {
         tolerances=("primal_tol", "dual_tol"),
         iterations="iter_limit",
         max_tolerance=1e-6,
+        linear_schedule=LINEAR_DENSITY_SCHEDULE,
         names=(
             *("primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol", "iter_limit"),
             *("fval_bound", "eps_prox", "eta_prox"),
@@ -377,6 +387,7 @@ SOLVERS: dict[str, SolverSpec] = {
         options_group="glpk",
         max_accuracy=9e-4,
         max_tolerance=1e-7,
+        linear_schedule=LINEAR_DENSITY_SCHEDULE,
         remark=f"{SIMPLEX_REMARK}; {NO_ITERATION_COUNT_REMARK}",
         is_simplex=True,
     ),
