@@ -682,3 +682,17 @@ def test_a_lie_does_not_profit_from_a_product_that_overflows() -> None:
 def test_numbers_that_overflow_leave_an_interval(program: ConicProgram) -> None:
     certificate = certify_problem(program)
     assert certificate.lower <= certificate.upper
+
+
+@pytest.mark.parametrize("exponent", [16, 60, 500, 1000])
+def test_small_diagonal_entries_count_as_much_as_large_ones(exponent: int) -> None:
+    large, small = 2.0**exponent, 2.0**-exponent
+    for factor, is_proved in ((2.0, True), (1 + 1e-12, True), (1.0, False), (1 - 1e-12, False), (-1.0, False)):
+        matrix = np.array([[large, 1.0], [1.0, factor * small]])
+        assert is_semidefinite(matrix, np.zeros((2, 2))) == is_proved
+        assert is_semidefinite(matrix[::-1, ::-1], np.zeros((2, 2))) == is_proved
+    matrix = np.array([[large, 1.0], [1.0, 2 * small]])
+    assert is_semidefinite(matrix, np.diag([0.0, small / 4]))
+    assert not is_semidefinite(matrix, np.diag([0.0, 1.5 * small]))
+    assert not is_semidefinite(matrix, np.diag([0.0, np.inf]))
+    assert not is_semidefinite(np.array([[large, 1.0], [np.nan, 2 * small]]), np.zeros((2, 2)))

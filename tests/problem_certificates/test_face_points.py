@@ -17,10 +17,11 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import F
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
 
 
-def optimum_at_infinity(rows: Any = None) -> ConeForm:
-    """Return min y over [[x, 1], [1, y]] semidefinite: the optimum 0 is not attained, since x y >= 1."""
-    matrices = [np.diag([1.0, 0]), np.diag([0.0, 1])]
-    return cone_form(semidefinite_program([0, 1], matrices, [[0.0, 1], [1, 0]], rows))
+def optimum_at_infinity(rows: Any = None, basis: Any = ((1.0, 0), (0, 1))) -> ConeForm:
+    """Return min y over T [[x, 1], [1, y]] Tᵀ semidefinite: the optimum 0 is not attained."""
+    T = np.array(basis)
+    matrices = [T @ M @ T.T for M in (np.diag([1.0, 0]), np.diag([0.0, 1]))]
+    return cone_form(semidefinite_program([0, 1], matrices, T @ np.array([[0.0, 1], [1, 0]]) @ T.T, rows))
 
 
 def points_of(form: ConeForm, direction: Any) -> FacePoints:
@@ -31,12 +32,12 @@ def answer_with(x: float, n_rows: int = 0) -> ConicAnswer:
     return ConicAnswer(np.array([x]), np.zeros(0), np.zeros(n_rows), [np.ones(1)], "Solved")
 
 
-@pytest.mark.parametrize("y", [1.0, 1e-9, 2.0**-110])
+@pytest.mark.parametrize("y", [1.0, 1e-9, 1e-12])
 def test_a_point_far_away_is_proved_where_floats_do_not_hold_it(y: float) -> None:
-    form = optimum_at_infinity()
+    form = optimum_at_infinity(basis=[[2.0, 1], [1, 1]])
     result = points_of(form, np.array([1.0, 0])).point(answer_with(y))
     assert isinstance(result, ProvedPoint)
-    assert result.upper == y
+    assert result.upper == pytest.approx(y, rel=1e-3)
     assert 1 <= result.x[0][0] * y <= 4
     in_floats = proved_point(form, np.array([2 / y, y]), 0.0)
     assert isinstance(in_floats, ProvedPoint) == (y == 1)

@@ -76,6 +76,9 @@ PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 FRACTIONS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
 """Fractions of the way to a point with slack that are tried in turn."""
 
+SHARES = (0.5, 0.2, 0.1, 0.03, 0.01)
+"""Fractions of the way from an answer to one with more slack, tried until one is not proved."""
+
 MAX_TIGHT_SLACK = 1e-5
 """Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
 
@@ -286,15 +289,21 @@ class FormCertifier:
 
     def _use_semidefinite_answers(self) -> None:
         """Use points and multipliers of an interior-point method: the most accurate ones that are proved."""
-        has_point = has_bound = False
+        nearest = inner_point = inner_bound = None
         for answer in semidefinite_answers(self.form, self.goal / 10):
             if not answer.is_finite:
                 continue
-            has_point = has_point or self._has_point(answer.x, ATTEMPTS[:1])
-            has_bound = has_bound or self._use_bound(multipliers_of(answer), REFINED)
+            nearest = nearest or answer
+            if inner_point is None and self._has_point(answer.x, ATTEMPTS[:1]):
+                inner_point = answer
+            if inner_bound is None and self._use_bound(multipliers_of(answer), REFINED):
+                inner_bound = answer
             self.answer = answer
-            if has_point and has_bound:
+            if inner_point is not None and inner_bound is not None:
                 break
+        if nearest is not None and self.interval.scaled_gap > MAX_GAP:
+            self._use_points_between(nearest, inner_point, inner_bound)
+        has_bound = inner_bound is not None
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
             has_bound = self._use_precise_answer() or has_bound
         direction = None if has_bound else recession_direction(self.form)
@@ -302,6 +311,17 @@ class FormCertifier:
             return
         names = ", ".join(singular_cones(self.form, direction))
         self.interval.lower_reason = f"the dual seems to have no interior: all multipliers of {names} seem singular"
+
+    def _use_points_between(
+        self, nearest: ConicAnswer, inner_point: ConicAnswer | None, inner_bound: ConicAnswer | None
+    ) -> None:
+        """Use points and multipliers between the most accurate answer and those that are proved, with more slack."""
+        if inner_point is not None and inner_point is not nearest:
+            start, step = nearest.x, inner_point.x - nearest.x
+            any(not self._has_point(start + share * step, ATTEMPTS[:1]) for share in SHARES)
+        if inner_bound is not None and inner_bound is not nearest:
+            first, last = multipliers_of(nearest), multipliers_of(inner_bound)
+            any(not self._use_bound(first.blend(last, share), REFINED) for share in SHARES)
 
     def _use_precise_answer(self) -> bool:
         """Use a point and multipliers with more digits than floats have; return whether a bound is proved."""

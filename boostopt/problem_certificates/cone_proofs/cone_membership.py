@@ -7,6 +7,7 @@ of z_0^a z_1^(1 - a) >= abs(z_2) is (z_0 / a)^a (z_1 / (1 - a))^(1 - a) >= abs(z
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import flint
@@ -82,9 +83,52 @@ def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bo
     """Return whether the symmetric parts of all matrices of an enclosure are proved positive semidefinite.
 
     Cholesky's method in floats that runs to its end proves that the matrix plus a matrix of the norm
-    gamma_(n+1) / (1 - gamma_(n+1)) trace is positive semidefinite [Rump 2006, BIT 46].
+    gamma_(n+1) / (1 - gamma_(n+1)) trace is positive semidefinite [Rump 2006, BIT 46]. If it does not, rows and columns
+    are multiplied with powers of two, so that small diagonal entries count as much as large ones.
     """
-    return smallest_eigenvalue_bound(mid, radius) >= 0
+    matrix = _symmetric_enclosure(mid, radius)
+    if matrix is None or matrix.is_proved:
+        return True
+    diagonal = np.diag(mid)
+    if not ((diagonal > 0).all() and np.isfinite(diagonal).all()):
+        return False
+    exponents = -(np.frexp(diagonal)[1] // 2)
+    sums = exponents[:, None] + exponents
+    with np.errstate(over="ignore"):
+        # Products are exact, but for an underflow.
+        scaled = _symmetric_enclosure(np.ldexp(mid, sums), np.ldexp(radius, sums) + SMALLEST)
+    return scaled is None or scaled.is_proved
+
+
+@dataclass(frozen=True, eq=False)
+class _SymmetricEnclosure:
+    """A symmetric matrix X with its trace, its distance in norm from others, and the same for Cholesky's method."""
+
+    X: Float[Array, "n n"]
+    norm_radius: float
+    trace: float
+    need: float
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether Cholesky's method proves that all matrices are semidefinite."""
+        # The subtraction and the shifted trace are within the second error of the need.
+        return math.isfinite(self.need) and _factors(self.X - self.need * np.eye(len(self.X)))
+
+
+def _symmetric_enclosure(mid: Float[Array, "n n"], radius: Float[Array, "n n"] | None) -> _SymmetricEnclosure | None:
+    """Return the rows with entries of the symmetric parts of an enclosure; None if there are none."""
+    triangle = np.tril(mid) + np.tril(mid, -1).T
+    stray = np.abs(mid - triangle) if radius is None else np.abs(mid - triangle) + radius
+    support = np.flatnonzero(triangle.any(axis=1) | stray.any(axis=1) | stray.any(axis=0))
+    if not support.size:
+        return None
+    X, stray = triangle[np.ix_(support, support)], stray[np.ix_(support, support)]
+    n, norm_radius = len(X), _norm_bound(stray)
+    trace = float(np.abs(np.diag(X)).sum())
+    error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * trace
+    need = (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
+    return _SymmetricEnclosure(X, norm_radius, trace, need)
 
 
 def smallest_eigenvalue_bound(mid: Float[Array, "n n"], radius: Float[Array, "n n"] | None = None) -> float:
@@ -92,29 +136,20 @@ def smallest_eigenvalue_bound(mid: Float[Array, "n n"], radius: Float[Array, "n 
 
     It is 0 for a semidefinite matrix with a proved eigenvalue, never more.
     """
-    n = len(mid)
-    X = np.tril(mid) + np.tril(mid, -1).T
-    stray = np.abs(mid - X) if radius is None else np.abs(mid - X) + radius
-    is_zero = ~(X.any(axis=1) | stray.any(axis=1) | stray.any(axis=0))
-    if is_zero.all():
+    matrix = _symmetric_enclosure(mid, radius)
+    if matrix is None:
         return 0.0
-    if is_zero.any():
-        support = np.ix_(~is_zero, ~is_zero)
-        return smallest_eigenvalue_bound(mid[support], None if radius is None else radius[support])
-    norm_radius = _norm_bound(stray)
-    trace = float(np.abs(np.diag(X)).sum())
-    if not (math.isfinite(trace) and math.isfinite(norm_radius)):
+    X, n, trace = matrix.X, len(matrix.X), matrix.trace
+    if not (math.isfinite(trace) and math.isfinite(matrix.norm_radius)):
         return -math.inf
-    error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * trace
-    need = (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
-    if _factors(X - need * np.eye(n)):
-        return 0.0  # the subtraction and the shifted trace are within the second error
+    if matrix.is_proved:
+        return 0.0
     smallest = float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0])
-    shift = max(-smallest, 0.0) * (1 + 1e-6) + 3 * need + UNIT * trace
+    shift = max(-smallest, 0.0) * (1 + 1e-6) + 3 * matrix.need + UNIT * trace
     for _ in range(6):
         if _factors(X + shift * np.eye(n)):
             error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * (trace + 2 * n * shift)
-            return -((shift + norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST)
+            return -((shift + matrix.norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST)
         shift *= 4
     return -math.inf
 
