@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import exact_optima
 from benchmarks import program_file_page as page
 from benchmarks import program_files as files
 from benchmarks.evidence.experiment import Results
@@ -322,3 +323,13 @@ def test_published_optima_are_numbers_as_printed() -> None:
     }
     assert all(math.isfinite(float(text)) for entry in published.values() for text in entry["optima"].values())
     assert all(entry["source"] for entry in published.values())
+
+
+def test_the_page_lists_exact_optima_beside_solves_as_they_were_measured() -> None:
+    kept = load(DOCS, exact_optima.NAME)
+    text = (DOCS / f"{files.NAME}.md").read_text(encoding="utf-8")
+    begin, end = (text.index(marker) for marker in (exact_optima.BEGIN, exact_optima.END))
+    assert exact_optima.table(kept) == text[begin + len(exact_optima.BEGIN) : end].strip()
+    for _, result in kept:
+        statuses = {result[numbers]["status"] for numbers in exact_optima.MEANINGS}
+        assert statuses <= {"optimal", "infeasible"} and result["n_solves"] == exact_optima.N_SOLVES

@@ -31,6 +31,7 @@ from boostopt.verification.conic_kernel import conic_schema, semidefinite_forms
 from boostopt.verification.conic_kernel.cone_points import is_in_cone
 from boostopt.verification.conic_kernel.conic_schema import Cone
 from boostopt.verification.conic_kernel.semidefinite_forms import is_semidefinite_form
+from boostopt.verification.linear_kernel import linear_schema
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.trusted_kernel.json_parsing import SizeLimit
 
@@ -349,8 +350,13 @@ def test_files_of_another_form_are_rejected(name: str, curved: str) -> None:
 
 
 def test_numbers_that_cost_too_much_are_rejected(curved: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, limit, words in (("MAX_WORK", 10, "too long"), ("MAX_CUBES", 7, "third powers"), ("MAX_SIZE", 2, "rows")):
-        monkeypatch.setattr(conic_schema, name, limit)
+    limits: list[tuple[Any, str, int, str]] = [
+        (linear_schema, "MAX_WORK", 10, "too long"),
+        (conic_schema, "MAX_CUBES", 7, "third powers"),
+        (conic_schema, "MAX_SIZE", 2, "rows"),
+    ]
+    for schema, name, limit, words in limits:
+        monkeypatch.setattr(schema, name, limit)
         assert words in verify_conic_certificate(json.loads(curved)).reason
         monkeypatch.undo()
 
