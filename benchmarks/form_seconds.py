@@ -33,7 +33,7 @@ from benchmarks.atlas import FORMS, SOLVERS, entries, takes
 from boostopt import precision
 from boostopt._utils.environment import environment_info, source_version
 from boostopt.backends.base import package_version
-from boostopt.backends.cvxpy import solver_specs
+from boostopt.backends.cvxpy import solver_options
 from boostopt.backends.cvxpy.cvxpy_backend import LINEAR_CONES
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.work_precision.precision_points import cheapest_point
@@ -162,7 +162,7 @@ def print_medians(document: Mapping[str, Any]) -> None:
         forms = candidate_forms(kind)
         print(f"\n| {kind} | programs | {' | '.join(forms)} | first |\n|---|--:|{'--:|' * len(forms)}---|")
         for solver, seconds in load_seconds(document, kind).items():
-            spec = solver_specs.SOLVERS[solver.upper()]
+            spec = solver_options.SOLVERS[solver.upper()]
             first = (spec.linear_schedule if kind == "linear" else spec.schedule)[0].form.name
             ratios = median_ratios(seconds, forms)
             cells = " | ".join(f"{ratios[form]:.2f}" for form in forms)
@@ -186,7 +186,7 @@ def main() -> int:
             "boostopt": source_version(),
             "machine": environment_info(),
             "versions": {
-                solver: package_version(solver_specs.SOLVERS[solver.upper()].package or solver) for solver in SOLVERS
+                solver: package_version(solver_options.SOLVERS[solver.upper()].package or solver) for solver in SOLVERS
             },
             "settings": {"gap": GAP, "requests": REQUESTS, "repeats": REPEATS, "time_limit": LIMIT},
             "programs": {},

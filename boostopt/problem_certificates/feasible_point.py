@@ -23,6 +23,7 @@ from boostopt._utils.cvxpy_tools import cp, solve_quietly
 from boostopt.errors import format_names_truncated
 from boostopt.problem_certificates.arithmetic.affine_forms import Row
 from boostopt.problem_certificates.arithmetic.balls import (
+    ONE,
     ZERO,
     Ball,
     ball,
@@ -339,6 +340,8 @@ class ExactPoints:
         if not all(value.is_finite() for value in z):
             return None
         upper = round_up(problem.objective.value(0, z))
+        if problem.is_large and not self._moves_right_sides and len(problem.equalities.rows):
+            upper = min(upper, _end_by_multipliers(problem, z))
         return FeasiblePoint(point, upper, change) if math.isfinite(upper) else None
 
     def _entries_near_bounds(self, point: Sequence[Ball]) -> Sequence[int]:
@@ -529,6 +532,19 @@ class SparseExactPoints(ExactPoints):
         """Return b - A x at floats x."""
         z = [*balls(point), *([ZERO] * (self.problem.n_values - self.problem.n))]
         return [-value for block in self._blocks for value in block.values(z)]
+
+
+def _end_by_multipliers(problem: ReadProblem, z: Sequence[Ball]) -> float:
+    """Return a float that the objective does not exceed at the point of balls at which the equalities hold; or inf.
+
+    There, it is the objective plus multiples of the equalities. With the duals of the solver, the slopes of this sum
+    are small where unknowns are far from their bounds, so that wide balls cost little.
+    """
+    slopes, multipliers = [ZERO] * len(z), balls(problem.equalities.duals)
+    total = problem.objective.add_pullback([ONE], slopes) + problem.equalities.rows.add_pullback(multipliers, slopes)
+    for slope, value in zip(slopes, z, strict=True):
+        total = total + slope * value
+    return round_up(total) if total.is_finite() else math.inf
 
 
 def _float_rows(rows: Sequence[Row], n: int) -> Float[Array, "m n"]:

@@ -593,7 +593,7 @@ def _certify_values(
         {item.variable: (as_immutable(item.values(low)), as_immutable(item.values(high))) for item in read.variables},
         tuple(interval.reasons),
         change,
-        (ProblemAnswer(original, start, feasible),),
+        (ProblemAnswer(original if read is not original else interval.multipliers or original, start, feasible),),
     )
 
 

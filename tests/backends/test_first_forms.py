@@ -20,7 +20,7 @@ from benchmarks.form_seconds import (
     repeat_differences,
 )
 from boostopt import compare
-from boostopt.backends.cvxpy.solver_specs import FORMS, SOLVERS
+from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS
 from boostopt.instances.standard import standard_programs
 
 DOCUMENT: dict[str, Any] = json.loads(STORE.read_text(encoding="utf-8"))

@@ -318,10 +318,14 @@ class FormCertifier:
         """Use points and multipliers between the most accurate answer and those that are proved, with more slack."""
         if inner_point is not None and inner_point is not nearest:
             start, step = nearest.x, inner_point.x - nearest.x
-            any(not self._has_point(start + share * step, ATTEMPTS[:1]) for share in SHARES)
+            for share in SHARES:
+                if not self._has_point(start + share * step, ATTEMPTS[:1]):
+                    break
         if inner_bound is not None and inner_bound is not nearest:
             first, last = multipliers_of(nearest), multipliers_of(inner_bound)
-            any(not self._use_bound(first.blend(last, share), REFINED) for share in SHARES)
+            for share in SHARES:
+                if not self._use_bound(first.blend(last, share), REFINED):
+                    break
 
     def _use_precise_answer(self) -> bool:
         """Use a point and multipliers with more digits than floats have; return whether a bound is proved."""

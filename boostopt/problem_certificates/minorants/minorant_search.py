@@ -18,8 +18,10 @@ from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.implied_equations import with_null_vectors
+from boostopt.problem_certificates.minorants.bound_rows import BoundRows
 from boostopt.problem_certificates.minorants.further_solves import least_violation, optimum_by_solver, solved_again
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
+from boostopt.problem_certificates.minorants.linear_optimum import exact_linear_interval, is_linear
 from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.multiplier_program import program_choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
@@ -87,6 +89,8 @@ class ProblemInterval:
     reasons: list[str] = field(default_factory=list[str])
     optimum: float | None = None
     """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
+    multipliers: ReadProblem | None = None
+    """The problem with other multipliers than those of the solver, if these prove the lower bound."""
 
     @property
     def scaled_gap(self) -> float:
@@ -142,7 +146,7 @@ def bound_below(
     interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
     point = float_point(read, x)
     open_sides = 0
-    failure = _use_minorants(read, interval, box, point, goal, change)
+    failure = _use_minorants(read, interval, box, point, goal, change, is_first=True)
     if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded and not interval.is_lower_end_near(read):
         open_sides = CoordinateBounds(read, box, interval.upper, change).run()
         interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
@@ -176,17 +180,38 @@ def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, 
 
 
 def _use_minorants(
-    read: ReadProblem, interval: ProblemInterval, box: Propagation, point: FloatPoint, goal: float, change: float
+    read: ReadProblem,
+    interval: ProblemInterval,
+    box: Propagation,
+    point: FloatPoint,
+    goal: float,
+    change: float,
+    is_first: bool = False,
 ) -> str:
-    """Raise the lower bound of an interval by minorants within a box; return why one proved nothing, or ""."""
+    """Raise the lower bound of an interval by minorants within a box; return why one proved nothing, or "".
+
+    The first time, where the multipliers of a linear problem prove no bound, the exact optimum is looked for, and a
+    large problem without one waits for bounds of single unknowns.
+    """
     failure = ""
+    bound_rows = BoundRows(read, box)
+    if is_linear(read):  # elsewhere, steps to good tangents change these multipliers, too
+        read = bound_rows.without_duals(read)
+
+    def use_choice(choice: Choice) -> str:
+        return _use_choice(read, interval, box, bound_rows.without_multipliers(choice), change)
+
     for width in WIDTHS:
         previous_gap = interval.scaled_gap
         for choice in proposed_choices(read, point, box.box, width, N_STEPS):
             gap = interval.scaled_gap
             if gap <= goal:
                 return failure
-            failure = _use_choice(read, interval, box, choice, change) or failure
+            failure = use_choice(choice) or failure
+            if is_first and interval.lower == -math.inf and change == 0 and is_linear(read):
+                is_first = False
+                if _use_linear_optimum(read, interval) or read.is_large:
+                    return failure
             # Without a box, each choice of a large problem needs a system whose solution makes slopes 0.
             is_costly = read.is_large and not box.is_bounded
             if gap <= (MAX_COSTLY_GAP if is_costly else SMALL_GAP) and interval.scaled_gap > MIN_GOOD_NARROWING * gap:
@@ -199,7 +224,7 @@ def _use_minorants(
             proposal = program_choice(read, start, box)
             if proposal is not None:
                 for choice in (proposal, *improved_choices(read, proposal, point, box.box, width, N_STEPS)):
-                    _use_choice(read, interval, box, choice, change)
+                    use_choice(choice)
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:
@@ -208,10 +233,23 @@ def _use_minorants(
         return failure
     for width in WIDTHS:
         for choice in proposed_choices(read, point, box.box, width, N_STEPS, n_cheap_steps=N_CHEAP_STEPS):
-            _use_choice(read, interval, box, choice, change)
+            use_choice(choice)
         if interval.scaled_gap <= POOR_GAP:
             break
     return failure
+
+
+def _use_linear_optimum(read: ReadProblem, interval: ProblemInterval) -> bool:
+    """Use the exact optimum of a linear problem; return whether there is one.
+
+    Multipliers of an optimum that many points attain leave slopes without a bound that only exact ones make 0.
+    """
+    result = exact_linear_interval(read)
+    if result is None:
+        return False
+    exact, interval.multipliers = result
+    interval.lower = max(interval.lower, exact.lower)
+    return interval.lower > -math.inf
 
 
 def _is_near_kink(read: ReadProblem, point: FloatPoint) -> bool:

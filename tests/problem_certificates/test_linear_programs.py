@@ -1,0 +1,147 @@
+"""Linear programs whose optimum is planted in whole numbers, attained at one point or along a face."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from convex_problems import cp
+
+from boostopt import ProblemCertificate, certify_problem, verify
+from boostopt.problem_certificates.bounds.bound_propagation import Propagation
+from boostopt.problem_certificates.minorants.bound_rows import implied_rows
+from boostopt.problem_certificates.minorants.linear_optimum import exact_linear_interval, linear_program
+from boostopt.problem_certificates.problem_reader import read_problem
+
+LIES = {
+    "negated": lambda dual, rng: -dual,
+    "zero": lambda dual, rng: np.zeros_like(dual),
+    "noise": lambda dual, rng: dual + rng.normal(size=dual.shape),
+    "small noise": lambda dual, rng: dual + 1e-9 * rng.normal(size=dual.shape),
+    "another order": lambda dual, rng: rng.permutation(dual),
+    "nan": lambda dual, rng: np.full_like(dual, np.nan),
+}
+
+
+def planted_program(m: int, n: int, statement: str, zeros: float, seed: int = 0) -> tuple[Any, Fraction]:
+    """A sparse linear program in standard form, and its optimum.
+
+    A fraction `zeros` of the unknowns is 0 at a planted optimum. Of the others the slopes are 0: with fewer zeros than
+    n - m, the multipliers fit exactly or not at all. The statement has bounds as attributes, as rows, or as ranges.
+    """
+    rng = np.random.default_rng(seed)
+    A: Any = scipy.sparse.csr_array(np.where(rng.random((m, n)) < 0.1, rng.integers(-6, 7, (m, n)), 0).astype(float))
+    planted = np.where(rng.random(n) < zeros, 0.0, rng.integers(1, 4, n))
+    multipliers = rng.integers(-3, 4, m).astype(float)
+    c = A.T @ multipliers + np.where(planted > 0, 0.0, rng.integers(1, 8, n) / 8)
+    x, sides = cp.Variable(n, nonneg=statement == "attribute"), A @ planted
+    constraints = [] if statement == "attribute" else [x >= 0]
+    if statement == "ranges":  # a multiplier above 0 belongs to the lower side
+        above, below = np.maximum(-np.sign(multipliers), 0.0), np.maximum(np.sign(multipliers), 0.0)
+        constraints += [A @ x <= sides + 1 - above, A @ x >= sides - 1 + below]
+    else:
+        constraints.append(A @ x == sides)
+    return cp.Problem(cp.Minimize(c @ x), constraints), Fraction(float(c @ planted))
+
+
+def certify(problem: Any, **options: Any) -> ProblemCertificate:
+    with warnings.catch_warnings(action="ignore"):
+        return certify_problem(problem, **options)
+
+
+def contains(certificate: ProblemCertificate, optimum: Fraction) -> bool:
+    """Return whether the interval contains a fraction, exactly."""
+    lower, upper = certificate.lower, certificate.upper
+    return (lower == -math.inf or Fraction(lower) <= optimum) and (upper == math.inf or optimum <= Fraction(upper))
+
+
+@pytest.mark.parametrize("statement", ["attribute", "rows", "ranges"])
+@pytest.mark.parametrize("zeros", [0.8, 0.4])
+@pytest.mark.parametrize("m", [15, *(pytest.param(m, marks=pytest.mark.thorough) for m in (100, 150))])
+def test_planted_optima_have_both_ends_however_many_points_attain_them(m: int, zeros: float, statement: str) -> None:
+    problem, optimum = planted_program(m, 3 * m, statement, zeros)
+    problem.solve("CLARABEL")
+    certificate = certify(problem)
+    assert contains(certificate, optimum)
+    assert certificate.lower >= float(optimum) - 1e-5 * max(1.0, abs(float(optimum)))
+    assert certificate.scaled_gap <= 1e-4
+
+
+@pytest.mark.every(40)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("statement", ["attribute", "rows", "ranges"])
+@pytest.mark.parametrize("zeros", [0.8, 0.4])
+@pytest.mark.parametrize("lie", LIES)
+def test_lies_about_the_multipliers_prove_nothing_above_the_optimum(
+    lie: str, zeros: float, statement: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    problem, optimum = planted_program(25, 75, statement, zeros, seed)
+    problem.solve("CLARABEL")
+    for constraint in problem.constraints:
+        for variable in constraint.dual_variables:
+            variable.save_value(LIES[lie](np.asarray(variable.value, dtype=float), rng))
+    certificate = certify(problem)
+    assert contains(certificate, optimum)
+    assert certificate.lower > -math.inf
+
+
+@pytest.mark.thorough
+def test_rows_of_one_unknown_prove_as_much_as_attributes() -> None:
+    ends = list[float]()
+    for statement in ("attribute", "rows"):
+        problem, _ = planted_program(150, 450, statement, 0.8)
+        problem.solve("SCS", eps=1e-5)
+        ends.append(certify(problem).lower)
+    assert ends[1] >= ends[0] - 1e-4 * abs(ends[0])
+
+
+def test_rows_are_left_to_the_box_only_where_it_has_their_bounds() -> None:
+    x = cp.Variable(3)
+    weights = np.array([1.0, 2.0, -4.0])
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.multiply(weights, x) <= 8, x[0] + x[1] >= -1, cp.abs(x[2]) <= 3])
+    read = read_problem(problem)
+    below, above = np.full(3, -np.inf), np.array([8.0, 4.0, np.inf])
+    assert implied_rows(read, below, above)[:3].tolist() == [True, True, False]
+    assert implied_rows(read, np.array([-9.0, -9, -2]), above - 1e-9).tolist() == [True, True, True, False, False]
+    assert implied_rows(read, below, above + 1e-9).tolist() == [False] * 5
+    box = Propagation(read, math.inf)
+    box.run()
+    assert implied_rows(read, *box.box)[:3].all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("statement", ["attribute", "rows"])
+@pytest.mark.parametrize("m", [20, 60])
+def test_lower_ends_at_a_face_of_optima_travel_in_a_file(m: int, statement: str, tmp_path: Path) -> None:
+    problem, optimum = planted_program(m, 3 * m, statement, 0.3)
+    problem.solve("CLARABEL")
+    certificate = certify(problem)
+    path = tmp_path / "certificate.json"
+    certificate.save(path)
+    assert verify(path)
+    assert contains(certificate, optimum)
+    assert certificate.lower == pytest.approx(float(optimum), rel=1e-6)
+
+
+def test_a_linear_program_is_read_from_exact_numbers_only() -> None:
+    problem, optimum = planted_program(20, 60, "ranges", 0.4)
+    read = read_problem(problem)
+    program, result = linear_program(read), exact_linear_interval(read)
+    assert program is not None and program.shape == (100, 60)
+    assert result is not None and Fraction(result[0].lower) == optimum == Fraction(result[0].upper)
+    x = cp.Variable(2)
+    for constraint in (x <= cp.exp(1.0), cp.sum_squares(x) <= 1, cp.diag(x) >> 0):
+        assert linear_program(read_problem(cp.Problem(cp.Minimize(cp.sum(x)), [constraint]))) is None
+
+
+def test_a_linear_program_without_a_feasible_point_or_an_optimum_has_no_exact_interval() -> None:
+    x = cp.Variable(2)
+    assert exact_linear_interval(read_problem(cp.Problem(cp.Minimize(x[0]), [x[0] + x[1] <= 1]))) is None
+    assert certify(cp.Problem(cp.Minimize(x[0]), [x[0] + x[1] <= 1, x >= 3]), solver="CLARABEL").status == "infeasible"
