@@ -30,8 +30,8 @@ def test_an_outlier_is_given_up_and_costs_arc_gv_the_soft_margin(seed: int) -> N
     U = rng.choice([-1.0, 1.0], p=[0.25, 0.75], size=(40, 30))
     U[0] = -U[1]  # no weights have a positive margin on both
     flipped = RandomClass(U, np.ones(40), 8.0)
-    run = boost("nu_arc", GivenMargins(U), nu=8.0, max_rounds=300)
-    twin = boost("arc_gv", GivenMargins(U), max_rounds=300)
+    run = boost("nu_arc", GivenMargins(U), nu=8.0, max_rounds=120)
+    twin = boost("arc_gv", GivenMargins(U), max_rounds=120)
     lower, hard = (flipped.soft_margin(r.w, r.program.margins.to_array()) for r in (run, twin))
     assert flipped.optimum - 0.02 <= lower <= flipped.optimum + LP
     assert hard < lower - 0.01
@@ -107,13 +107,14 @@ def test_a_run_ends_when_the_largest_edge_is_the_soft_margin() -> None:
 def test_real_margins_that_are_all_positive_are_no_end() -> None:
     rng = np.random.default_rng(4)
     U = rng.uniform(0.02, 1.0, size=(40, 25))
-    run = boost("nu_arc", GivenMargins(U), nu=8.0, max_rounds=400)
+    run = boost("nu_arc", GivenMargins(U), nu=8.0, max_rounds=300)
     optimum = RandomClass(U, np.ones(40), 8.0).optimum
     assert len(run.hypotheses) > 3
     assert optimum - 0.01 <= run.class_certificate.lower <= optimum + LP
     assert optimum - LP <= run.class_certificate.upper <= optimum + 0.01
 
 
+@pytest.mark.thorough
 def test_weights_that_underflow_are_no_end() -> None:
     rng = np.random.default_rng(9)
     U = rng.choice([-1.0, 1.0], p=[0.02, 0.98], size=(300, 12))
