@@ -111,7 +111,7 @@ class _SymmetricEnclosure:
 
     @property
     def is_proved(self) -> bool:
-        """Whether Cholesky's method proves that all matrices are semidefinite."""
+        """True if Cholesky's method proves that all matrices are semidefinite."""
         # The subtraction and the shifted trace are within the second error of the need.
         return math.isfinite(self.need) and _factors(self.X - self.need * np.eye(len(self.X)))
 
