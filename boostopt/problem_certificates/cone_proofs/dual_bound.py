@@ -370,7 +370,7 @@ def _enclosed(
     signs = np.where(np.isfinite(form.lower), 1.0, -1.0)
     unit = scipy.sparse.csr_array((signs, np.arange(form.n), np.arange(form.n + 1)), shape=(form.n, form.n))
     P = form.P
-    blocks = [form.E_transposed, form.R_transposed, *form.G_transposed, unit]
+    blocks: list[Any] = [form.E_transposed, form.R_transposed, *form.G_transposed, unit]
     parts = [point.y, point.rows, *point.cones, start.mu]
     sizes = [start.y_sizes, start.row_sizes, *start.cone_sizes, start.mu_sizes]
     sizes = [*sizes[:-1], np.where(columns, sizes[-1], 0.0)]
