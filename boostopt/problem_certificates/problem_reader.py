@@ -53,6 +53,9 @@ from boostopt.problem_certificates.leaf_values import (
 MAX_BALLS = 4_000
 """Largest size of the data of a problem whose coefficients are balls. Those of larger ones are floats with errors."""
 
+MAX_BASIS_SIZE = 500_000
+"""Largest number of rows of equalities times unknowns of a problem whose coefficients are balls: they need a basis."""
+
 MAX_VALUE = 1e100
 """Largest absolute value of an entry of a point: what is larger is no answer of a solver."""
 
@@ -619,7 +622,8 @@ def read_variables(problem: Any) -> Reader:
     ProblemError
         A variable is complex, boolean or integer.
     """
-    reader = Reader(FloatForm if data_size(problem) > MAX_BALLS else AffineForm)
+    is_large = data_size(problem) > MAX_BALLS or basis_size(problem) > MAX_BASIS_SIZE
+    reader = Reader(FloatForm if is_large else AffineForm)
     for variable in problem.variables():
         reader.add_variable(variable)
     return reader
@@ -646,6 +650,12 @@ def data_size(problem: Any) -> int:
     constants = (constant.value for constant in problem.constants())
     sizes = (int(value.nnz if scipy.sparse.issparse(value) else np.size(value)) for value in constants)
     return sum(sizes) + sum(item.size for item in (*problem.variables(), *problem.parameters()))
+
+
+def basis_size(problem: Any) -> int:
+    """Return the number of rows of the equalities of a problem times that of entries of its variables."""
+    rows = sum(item.size for item in problem.constraints if type(item).__name__ in ("Equality", "Zero"))
+    return rows * sum(item.size for item in problem.variables())
 
 
 @contextmanager

@@ -145,3 +145,19 @@ def test_a_linear_program_without_a_feasible_point_or_an_optimum_has_no_exact_in
     x = cp.Variable(2)
     assert exact_linear_interval(read_problem(cp.Problem(cp.Minimize(x[0]), [x[0] + x[1] <= 1]))) is None
     assert certify(cp.Problem(cp.Minimize(x[0]), [x[0] + x[1] <= 1, x >= 3]), solver="CLARABEL").status == "infeasible"
+
+
+@pytest.mark.parametrize("n_steps", [300, pytest.param(1000, marks=pytest.mark.thorough)])
+def test_a_control_problem_of_many_steps_needs_no_dense_basis(n_steps: int) -> None:
+    """Its data are few, its equations many: two states and a control a step."""
+    A, B = np.array([[1.0, 0.1], [0.0, 1.0]]), np.array([[0.005], [0.1]])
+    x, u = cp.Variable((n_steps + 1, 2)), cp.Variable((n_steps, 1))
+    dynamics = [x[0] == [1.0, 0.0], x[1:] == x[:-1] @ A.T + u @ B.T]
+    cost = cp.sum_squares(x) + 0.1 * cp.sum_squares(u)
+    problem = cp.Problem(cp.Minimize(cost), [*dynamics, cp.abs(u) <= 0.5])
+    problem.solve("CLARABEL")
+    read = read_problem(problem)
+    certificate = certify(problem)
+    assert read.is_large
+    assert certificate.scaled_gap <= 1e-7
+    assert certificate.lower <= 15.87397691583 and certificate.upper >= 15.87397691330

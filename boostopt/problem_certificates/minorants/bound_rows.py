@@ -38,15 +38,15 @@ class BoundRows:
         if not self._is_implied.any():
             return problem
         inequalities = problem.inequalities
-        return replace(problem, inequalities=replace(inequalities, duals=self._without(inequalities.duals)))
+        return replace(problem, inequalities=replace(inequalities, duals=self._other_multipliers(inequalities.duals)))
 
     def without_multipliers(self, choice: Choice) -> Choice:
         """Return a choice without multipliers of these rows."""
         if not (choice.inequality[self._is_implied] > 0).any():
             return choice
-        return replace(choice, inequality=self._without(choice.inequality))
+        return replace(choice, inequality=self._other_multipliers(choice.inequality))
 
-    def _without(self, multipliers: Float[Array, " m"]) -> Float[Array, " m"]:
+    def _other_multipliers(self, multipliers: Float[Array, " m"]) -> Float[Array, " m"]:
         return np.where(self._is_implied, 0.0, multipliers)
 
 
