@@ -64,10 +64,12 @@ Document = Mapping[str, Any]
 
 def frozen_digests() -> dict[str, str]:
     """Return the digests of the problems of the version by name, from the file of the set."""
-    stored = json.loads(SET_FILE.read_text(encoding="utf-8"))
-    if stored["arena"] != VERSION:
-        raise DataError(f"expected version {VERSION} of the set in {SET_FILE}; it has {stored['arena']}. Run --freeze.")
-    return stored["problems"]
+    content = json.loads(SET_FILE.read_text(encoding="utf-8"))
+    if content["arena"] != VERSION:
+        raise DataError(
+            f"expected version {VERSION} of the set in {SET_FILE}; it has {content['arena']}. Run --freeze."
+        )
+    return content["problems"]
 
 
 def check_digests(digests: Mapping[str, str], source: str) -> None:
@@ -152,16 +154,16 @@ def measure(
     check_digests(digests, "benchmarks/arena_problems.py")
     started, runs = datetime.now(UTC), list[dict[str, Any]]()
     for family_group in (("boosting",), ("cvxpy", "files")):
-        stated = {name: problem.make() for name, problem in problems.items() if problem.family in family_group}
+        statements = {name: problem.make() for name, problem in problems.items() if problem.family in family_group}
         names = [entrant for entrant in entrants if takes_family(entrant, family_group[0])]
-        if not stated or not names:
+        if not statements or not names:
             continue
         labels = [label_of(name) for name in names]
         if family_group[0] != "boosting":
             names = [name.removeprefix(CVXPY_PREFIX) for name in names]
         loads: dict[tuple[str, str, float, int], float] = {}
         result = precision(
-            stated,
+            statements,
             names,
             requests,
             repeats,
@@ -269,11 +271,11 @@ def session_lines(session: Document) -> list[str]:
     for gap in GAPS:
         cheapest = cheapest_solves(session, gap)
         counts = {
-            entrant: frozenset(problem for problem, other in cheapest if other == entrant)
+            entrant: frozenset(problem for problem, winner in cheapest if winner == entrant)
             for entrant in dict.fromkeys(entrant for _, entrant in cheapest)
         }
         for entrant, problems in counts.items():
-            rivals = [rival for rival, solved in counts.items() if solved == problems]
+            rivals = [rival for rival, names_of_rival in counts.items() if names_of_rival == problems]
             common = [name for name in problems if all(cheapest[name, rival] is not None for rival in rivals)]
             solves = [solve for name in sorted(common) if (solve := cheapest[name, entrant]) is not None]
             n_reached = sum(cheapest[name, entrant] is not None for name in problems)
@@ -305,11 +307,11 @@ def freeze() -> None:
         The file has other digests of this version.
     """
     digests = {name: problem.digest for name, problem in arena_problems(INSTANCES).items()}
-    if SET_FILE.is_file() and (stored := json.loads(SET_FILE.read_text(encoding="utf-8")))["arena"] == VERSION:
-        changed = [name for name, digest in stored["problems"].items() if digests.get(name, digest) != digest]
+    if SET_FILE.is_file() and (content := json.loads(SET_FILE.read_text(encoding="utf-8")))["arena"] == VERSION:
+        changed = [name for name, digest in content["problems"].items() if digests.get(name, digest) != digest]
         if changed:
             raise DataError(f"expected the problems of version {VERSION}; {changed[0]!r} is another. Raise `VERSION`.")
-        digests = {**stored["problems"], **digests}
+        digests = {**content["problems"], **digests}
     SET_FILE.write_text(json.dumps({"arena": VERSION, "problems": digests}, indent=1) + "\n", encoding="utf-8")
 
 

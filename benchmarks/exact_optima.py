@@ -175,7 +175,7 @@ def work(options: Any, results: Results) -> None:
             journal.write(line)
         exact = ", ".join(f"{numbers} {result[numbers]['seconds']:.3f} s" for numbers in MEANINGS)
         print(f"{parameters['file']}: {exact}, {options.solves} solves {seconds_of_solves(result):.2f} s", flush=True)
-    if journal is not None:
+    if journal is not None and options.store is not None:
         keep(options.store, NAME, results)
         journal.end()
 

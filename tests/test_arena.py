@@ -182,9 +182,9 @@ def test_other_versions_and_other_problems_are_refused() -> None:
         merge({"a": document, "b": document})
     with pytest.raises(DataError, match="version 0"):
         merge({"a": document, "b": {**document, "arena": "0"}})
-    other = {**session, "problems": {"lasso": "0" * 64}}
+    changed_session = {**session, "problems": {"lasso": "0" * 64}}
     with pytest.raises(DataError, match="'lasso'"):
-        merge({"b": {"arena": VERSION, "sessions": [other]}})
+        merge({"b": {"arena": VERSION, "sessions": [changed_session]}})
 
 
 def test_the_command_says_that_a_file_is_of_another_version(tmp_path: Path, capsys: Any) -> None:

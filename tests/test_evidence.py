@@ -289,8 +289,8 @@ def test_orders_of_means_are_compared_where_print_has_one() -> None:
     words = "below on 2 of 3 sets, as in print on 1 of 2"
     assert decision == Decision(False, words, "2 of 3", by_set={"a": True, "b": False}, chance=0.5)
     assert decision is not None and not decision.is_partial  # one of two is chance
-    most = count_orders({"a": (-1.0, -2.0), "b": (1.0, -0.1), "c": (-3.0, -1.0)})
-    assert most is not None and most.is_partial
+    decision = count_orders({"a": (-1.0, -2.0), "b": (1.0, -0.1), "c": (-3.0, -1.0)})
+    assert decision is not None and decision.is_partial
     assert count_orders({"c": (-3.0, 0.0)}) is None
 
 
@@ -383,14 +383,14 @@ def test_a_run_that_no_rule_ended_takes_its_seconds_at_least() -> None:
 
 
 def test_errors_of_runs_that_were_cut_off_are_open() -> None:
-    def unit(algorithm: str, held: bool, rounds: int, test: float) -> dict[str, Any]:
-        point = {"eta": 2000.0, "held": held, "rounds": rounds, "test": test, "seconds": 1.0}
+    def unit(algorithm: str, is_held: bool, rounds: int, test: float) -> dict[str, Any]:
+        point = {"eta": 2000.0, "held": is_held, "rounds": rounds, "test": test, "seconds": 1.0}
         parameters = {"data": "a9a", "hypotheses": "SVM", "algorithm": algorithm, "seed": 0}
         return {"parameters": parameters, "result": {"points": [point]}, "cpu": 0.0}
 
     claim = next(c for c in dissertation_claims.ETA if c.sentence == "T 5.24")
-    for held, rounds, holds in ((False, 500, None), (False, 20_000, True), (True, 500, True)):
-        decision = claim.decide(Results([unit("erlp", True, 80, 0.15), unit("corr", held, rounds, 0.2)]))
+    for is_held, rounds, holds in ((False, 500, None), (False, 20_000, True), (True, 500, True)):
+        decision = claim.decide(Results([unit("erlp", True, 80, 0.15), unit("corr", is_held, rounds, 0.2)]))
         assert decision is not None and decision.holds is holds
 
 

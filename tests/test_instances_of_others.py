@@ -326,10 +326,10 @@ def test_published_optima_are_numbers_as_printed() -> None:
 
 
 def test_the_page_lists_exact_optima_beside_solves_as_they_were_measured() -> None:
-    kept = load(DOCS, exact_optima.NAME)
+    results = load(DOCS, exact_optima.NAME)
     text = (DOCS / f"{files.NAME}.md").read_text(encoding="utf-8")
     begin, end = (text.index(marker) for marker in (exact_optima.BEGIN, exact_optima.END))
-    assert exact_optima.table(kept) == text[begin + len(exact_optima.BEGIN) : end].strip()
-    for _, result in kept:
+    assert exact_optima.table(results) == text[begin + len(exact_optima.BEGIN) : end].strip()
+    for _, result in results:
         statuses = {result[numbers]["status"] for numbers in exact_optima.MEANINGS}
         assert statuses <= {"optimal", "infeasible"} and result["n_solves"] == exact_optima.N_SOLVES

@@ -118,9 +118,11 @@ def count_cases(holds: Iterable[bool | None], noun: str = "seeds", always: bool 
     if not outcomes:
         return None
     n, n_true, n_open = len(outcomes), outcomes.count(True), outcomes.count(None)
-    least, most = (n_true == n, n_true + n_open == n) if always else (2 * n_true > n, 2 * (n_true + n_open) > n)
+    holds_surely, may_hold = (
+        (n_true == n, n_true + n_open == n) if always else (2 * n_true > n, 2 * (n_true + n_open) > n)
+    )
     is_open = f", {n_open} open" if n_open else ""
-    return Decision(None if least != most else least, f"{n_true} of {n - n_open} {noun}{is_open}")
+    return Decision(None if holds_surely != may_hold else holds_surely, f"{n_true} of {n - n_open} {noun}{is_open}")
 
 
 def count_by_set(
@@ -159,7 +161,7 @@ def count_orders(differences: Mapping[str, tuple[float, float]], printed_figure:
     printed_figure
         As of a `Decision`.
     """
-    by_set = {name: ours * printed > 0 for name, (ours, printed) in differences.items() if printed}
+    by_set = {name: ours * difference > 0 for name, (ours, difference) in differences.items() if difference}
     if not by_set:
         return None
     n_below = sum(ours < 0 for ours, _ in differences.values())

@@ -39,7 +39,7 @@ def quadratic() -> Program:
     return get_formulation("qrlp_boost").bind(noisy_stumps(60, 8), nu=12.0, eta=30.0)
 
 
-def solved(solver: str, program: Program, form: str, **options: Any) -> tuple[dict[str, Any], Any]:
+def data_and_answer(solver: str, program: Program, form: str, **options: Any) -> tuple[dict[str, Any], Any]:
     """Return the data that CVXPY passes to a solver, and its raw answer."""
     model = build_cvxpy_model(program.margins, program.regularizer, program.edge_function, FORMS[form])
     data, chain, _ = model.problem.get_problem_data(solver, solver_opts={})
@@ -63,7 +63,7 @@ def test_residuals_are_those_that_the_solver_reports(solver: str, form: str) -> 
     test = STOPPING_TESTS[solver]
     # Three digits fewer than default, so that no residual is rounding.
     options = {name: 1e-3 for name in test.tolerances} | ({"polishing": False} if solver == "OSQP" else {})
-    data, raw = solved(solver, quadratic(), form, **options)
+    data, raw = data_and_answer(solver, quadratic(), form, **options)
     residuals = test.residuals(data, raw, dict.fromkeys(test.tolerances, 1e-3))
     assert residuals is not None and residuals.keys() == {PRIMAL, DUAL, GAP}
     scale = max(residual.value for residual in residuals.values())
@@ -79,7 +79,7 @@ def test_residuals_are_those_that_the_solver_reports(solver: str, form: str) -> 
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_relative_residuals_of_clarabel_are_those_that_it_reports(form: str) -> None:
     tolerances = dict.fromkeys(STOPPING_TESTS["CLARABEL"].tolerances, 1e-3)
-    data, raw = solved("CLARABEL", reference_erlpboost(), form, **tolerances)
+    data, raw = data_and_answer("CLARABEL", reference_erlpboost(), form, **tolerances)
     residuals = clarabel_residuals(data, raw, tolerances)
     assert residuals is not None
     relative = [1e-3 * residuals[part].value / residuals[part].limit for part in (PRIMAL, DUAL)]
@@ -141,8 +141,8 @@ def test_osqp_by_hand() -> None:
 
 def test_piqp_counts_bounds_of_variables() -> None:
     # min x over 1 <= x: x = 1/2 and the multiplier 2 of the bound.
-    empty, none = np.zeros(0), sp.csc_matrix((0, 1))
-    data = {"P": sp.csc_matrix((1, 1)), "q": np.array([1.0]), "A": none, "b": empty, "F": none, "G": empty}
+    empty, no_rows = np.zeros(0), sp.csc_matrix((0, 1))
+    data = {"P": sp.csc_matrix((1, 1)), "q": np.array([1.0]), "A": no_rows, "b": empty, "F": no_rows, "G": empty}
     data |= {"lower_bounds": np.array([1.0]), "upper_bounds": np.array([np.inf])}
     names = {"x": [0.5], "y": empty, "z_u": empty, "s_u": empty, "z_bl": [2.0], "z_bu": [0.0]}
     raw = SimpleNamespace(**names, s_bl=[0.0], s_bu=[1e30])
@@ -167,7 +167,7 @@ def test_highs_by_hand() -> None:
 
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_answers_of_highs_keep_its_test(form: str) -> None:
-    data, raw = solved("HIGHS", reference_lpboost(), form)
+    data, raw = data_and_answer("HIGHS", reference_lpboost(), form)
     residuals = highs_residuals(data, raw, STOPPING_TESTS["HIGHS"].tolerances)
     assert residuals is not None and residuals.keys() == {PRIMAL, DUAL}
     assert all(residual.value <= 1e-9 for residual in residuals.values())
@@ -175,7 +175,7 @@ def test_answers_of_highs_keep_its_test(form: str) -> None:
 
 def test_ratios_follow_the_tolerances_that_were_sent() -> None:
     test = STOPPING_TESTS["SCS"]
-    data, raw = solved("SCS", reference_erlpboost(), "primal", eps_abs=1e-3, eps_rel=1e-3)
+    data, raw = data_and_answer("SCS", reference_erlpboost(), "primal", eps_abs=1e-3, eps_rel=1e-3)
     sent, coarse = (test.ratios(data, raw, {"eps_abs": e, "eps_rel": e, "max_iters": 9}) for e in (1e-3, 1e-2))
     assert sent.keys() == set(RATIO_KEYS.values()) and max(sent.values()) <= 1.0
     assert all(coarse[key] == pytest.approx(sent[key] / 10) for key in sent)

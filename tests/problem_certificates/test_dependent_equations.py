@@ -42,9 +42,9 @@ def test_a_row_that_others_imply_by_long_fractions_is_left_out(scale: float) -> 
 @pytest.mark.parametrize("size", [1, 101, 2**26 - 5, 2.0**-30])
 def test_a_row_with_another_entry_or_another_side_is_not_left_out(size: float) -> None:
     A, b = long_combination()
-    other = b.copy()
-    other[-1] += size
-    assert rows_of(A, other) is None
+    changed_sides = b.copy()
+    changed_sides[-1] += size
+    assert rows_of(A, changed_sides) is None
     dense = A.toarray()
     dense[-1, 3] += size
     rows = rows_of(dense, b)

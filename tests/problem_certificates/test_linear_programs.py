@@ -43,8 +43,8 @@ def planted_program(m: int, n: int, statement: str, zeros: float, seed: int = 0)
     x, sides = cp.Variable(n, nonneg=statement == "attribute"), A @ planted
     constraints = [] if statement == "attribute" else [x >= 0]
     if statement == "ranges":  # a multiplier above 0 belongs to the lower side
-        above, below = np.maximum(-np.sign(multipliers), 0.0), np.maximum(np.sign(multipliers), 0.0)
-        constraints += [A @ x <= sides + 1 - above, A @ x >= sides - 1 + below]
+        upper_slack, lower_slack = np.maximum(-np.sign(multipliers), 0.0), np.maximum(np.sign(multipliers), 0.0)
+        constraints += [A @ x <= sides + 1 - upper_slack, A @ x >= sides - 1 + lower_slack]
     else:
         constraints.append(A @ x == sides)
     return cp.Problem(cp.Minimize(c @ x), constraints), Fraction(float(c @ planted))
@@ -107,10 +107,10 @@ def test_rows_are_left_to_the_box_only_where_it_has_their_bounds() -> None:
     weights = np.array([1.0, 2.0, -4.0])
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.multiply(weights, x) <= 8, x[0] + x[1] >= -1, cp.abs(x[2]) <= 3])
     read = read_problem(problem)
-    below, above = np.full(3, -np.inf), np.array([8.0, 4.0, np.inf])
-    assert implied_rows(read, below, above)[:3].tolist() == [True, True, False]
-    assert implied_rows(read, np.array([-9.0, -9, -2]), above - 1e-9).tolist() == [True, True, True, False, False]
-    assert implied_rows(read, below, above + 1e-9).tolist() == [False] * 5
+    low, high = np.full(3, -np.inf), np.array([8.0, 4.0, np.inf])
+    assert implied_rows(read, low, high)[:3].tolist() == [True, True, False]
+    assert implied_rows(read, np.array([-9.0, -9, -2]), high - 1e-9).tolist() == [True, True, True, False, False]
+    assert implied_rows(read, low, high + 1e-9).tolist() == [False] * 5
     box = Propagation(read, math.inf)
     box.run()
     assert implied_rows(read, *box.box)[:3].all()

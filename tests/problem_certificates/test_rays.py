@@ -17,6 +17,7 @@ from boostopt.problem_certificates.arithmetic.balls import ZERO, working_precisi
 from boostopt.problem_certificates.problem_reader import read_problem
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_problems_that_fall_along_a_ray_are_proved_unbounded(name: str) -> None:
     leave_point()
@@ -80,6 +81,7 @@ def sparse_program(m: int, is_bounded: bool, has_atoms: bool, rng: np.random.Gen
     return cp.Problem(cp.Minimize(objective), [A @ x == A @ x.value])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("has_atoms", [False, True])
 @pytest.mark.parametrize("is_bounded", [False, True])
 @pytest.mark.parametrize(

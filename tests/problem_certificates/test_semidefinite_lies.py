@@ -134,8 +134,8 @@ def check_lies(seed: int, step: int = 1) -> None:
         assert is_at_most(certifier.interval.lower, optimum)
         assert is_at_most(-certifier.interval.upper, -optimum)
         for x in (item.x, item.x + direction, item.x + 1e-12 * direction):
-            bases = np.split(rng.normal(size=(len(item.Z), len(item.Z))), [1], axis=1)
-            cone = FaceCone(form.groups[0].G, form.groups[0].h, *bases, "cone 0")
+            V, Q = np.split(rng.normal(size=(len(item.Z), len(item.Z))), [1], axis=1)
+            cone = FaceCone(form.groups[0].G, form.groups[0].h, V, Q, "cone 0")
             result = proved_ball_point(form, [cone], [flint.arb(value) for value in x.tolist()])
             assert not isinstance(result, ProvedPoint) or is_at_most(-result.upper, -optimum)
     pairs = [rng.integers(len(matrices), size=2).tolist() for _ in range(max(1, 4 // step))]

@@ -51,6 +51,7 @@ def is_accepted(problem: Problem, ray: list[Fraction]) -> bool:
     return True
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", UNBOUNDED)
 @pytest.mark.parametrize("is_maximized", [False, True])
 def test_unbounded_problems_have_files_that_are_accepted(name: str, is_maximized: bool, tmp_path: Path) -> None:
@@ -61,6 +62,7 @@ def test_unbounded_problems_have_files_that_are_accepted(name: str, is_maximized
     assert json.loads((tmp_path / "ray.json").read_text())["claim"]["status"] == "unbounded"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", sorted(set(BOUNDED) & set(UNBOUNDED)))
 def test_the_proof_of_a_neighbour_proves_nothing_about_a_bounded_problem(name: str, tmp_path: Path) -> None:
     certify_problem(problem_of(UNBOUNDED, name)).save(tmp_path / "ray.json")
