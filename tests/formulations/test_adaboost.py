@@ -54,7 +54,7 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
 
 
 def test_reference_numbers() -> None:
-    solution = adaboost(REFERENCE_U[:, 0], d0=REFERENCE_D0).solve("cvxpy:clarabel", tol=5e-13)
+    solution = adaboost(REFERENCE_U[:, 0], d0=REFERENCE_D0).solve("interior", tol=5e-13)
     assert solution.w[0] == pytest.approx(0.2374138452, abs=1e-9)
     assert solution.certificate.lower == pytest.approx(0.0178774738, abs=1e-10)
     assert solution.certificate.upper == pytest.approx(0.0178774738, abs=1e-10)

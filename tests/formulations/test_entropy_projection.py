@@ -94,7 +94,7 @@ def test_scs_reaches_the_same_interval(seed: int) -> None:
 
 
 def test_reference_numbers() -> None:
-    solution = projection(REFERENCE_U[:, :1], rho=0.0, d0=REFERENCE_D0).solve("cvxpy:clarabel", tol=5e-13)
+    solution = projection(REFERENCE_U[:, :1], rho=0.0, d0=REFERENCE_D0).solve("interior", tol=5e-13)
     assert solution.certificate.scaled_gap <= 5e-13
     assert solution.w[0] == pytest.approx(0.2374138452, abs=1e-9)
     assert solution.certificate.lower == pytest.approx(0.0178774738, abs=1e-10)
@@ -206,8 +206,8 @@ def test_at_the_end_of_one_range_the_other_columns_still_count() -> None:
 def test_examples_without_reference_weight_are_as_if_dropped() -> None:
     d0 = np.array([0.5, 0, 0.2, 0, 0.1, 0.2])
     support = d0 > 0
-    whole = projection(REFERENCE_U, rho=0.02, d0=d0).solve("cvxpy:clarabel", tol=1e-11)
-    dropped = projection(REFERENCE_U[support], rho=0.02, d0=d0[support]).solve("cvxpy:clarabel", tol=1e-11)
+    whole = projection(REFERENCE_U, rho=0.02, d0=d0).solve("cvxpy:clarabel:dual-rated", tol=1e-11)
+    dropped = projection(REFERENCE_U[support], rho=0.02, d0=d0[support]).solve("cvxpy:clarabel:dual-rated", tol=1e-11)
     assert whole.certificate.overlaps(dropped.certificate)
     np.testing.assert_allclose(whole.d[support], dropped.d, atol=1e-5)
     assert not whole.d[~support].any()

@@ -147,7 +147,10 @@ def test_k_copies_of_an_example_are_multiplicity_k() -> None:
     c = np.array([1, 3, 1, 2, 1, 1])
     merged = erlpboost(REFERENCE_U, nu=3.7, eta=4, c=c, d0=REFERENCE_D0)
     copies = erlpboost(np.repeat(REFERENCE_U, c, axis=0), nu=3.7, eta=4, d0=np.repeat(REFERENCE_D0 / c, c))
-    one, solution = merged.solve("cvxpy:clarabel", tol=1e-13), copies.solve("cvxpy:clarabel", tol=1e-13)
+    one, solution = (
+        merged.solve("cvxpy:clarabel:dual-rated", tol=1e-13),
+        copies.solve("cvxpy:clarabel:dual-rated", tol=1e-13),
+    )
     assert one.certificate.upper == pytest.approx(solution.certificate.upper, abs=1e-9)
     assert one.certificate.lower == pytest.approx(solution.certificate.lower, abs=1e-9)
     np.testing.assert_allclose(one.w, solution.w, atol=1e-9)
