@@ -63,7 +63,7 @@ class CvxpyEdges(EdgeFunction):
     _conjugates: RecentValues[float] = field(default_factory=RecentValues[float], init=False, repr=False)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         description = self._description(2)
         e = description.variable
         constraints = [*description.constraints, e <= 1, e >= -1]

@@ -205,7 +205,7 @@ class CvxpyRegularizer(Regularizer):
         return exact_caps(self.domain, self.domain.upper)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         description = self._description
         sides = CappedSimplexIndicator(self.domain).cvxpy_value(description.variable)[1]
         return required_cones(cp.Problem(cp.Minimize(description.expression), [*description.constraints, *sides]))

@@ -33,7 +33,7 @@ def computed_attribute(method: Callable[[Any], T]) -> T:
 class ConvexFunction(HasImmutableArrays, ABC):
     """A closed convex function f of n numbers, a regularizer F or an edge function G, with its conjugate f*."""
 
-    cones: frozenset[str]
+    cones: ClassVar[frozenset[str]]
     """Cones that a solver must support for f: "linear" always, "exponential" for entropies."""
 
     has_closed_form_conjugate: bool = True

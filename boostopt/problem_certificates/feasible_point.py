@@ -418,7 +418,7 @@ class ExactPoints:
         self._dependent = [i for i in range(len(self._rows)) if i not in set(self._independent)]
         self._system = [self._rows[i][0].get(j, ZERO) for i in self._independent for j in self._basis]
         self._moves_right_sides = False
-        self.is_consistent = not self._dependent or self._are_combinations()
+        self.is_consistent: bool = not self._dependent or self._are_combinations()
         if not self.is_consistent and self.tolerance > 0:
             self.is_consistent = self._moves_right_sides = True
 

@@ -19,7 +19,7 @@ others. `pytest` runs the test at the end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import cvxpy as cp
 import numpy as np
@@ -45,7 +45,9 @@ class NewName(LossConjugate):
 
     k: float
 
-    cones = frozenset({"linear", "exponential"})  # the cones of the two functions for CVXPY below
+    cones: ClassVar[frozenset[str]] = frozenset(
+        {"linear", "exponential"}
+    )  # the cones of the two functions for CVXPY below
 
     @property
     def upper(self) -> Float[Array, " N"]:

@@ -281,7 +281,7 @@ class EdgeFunction(ConvexFunction):
 class SupportFunction(EdgeFunction):
     """A positively homogeneous G: G* is the indicator of the set onto which `project` projects."""
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
         return 0.0

@@ -30,7 +30,7 @@ from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 class _LevelIndicator(EdgeFunction):
     """Indicator of edges at or below one level. G* is the level times the sum of w."""
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     level_field: ClassVar[str]
     """Name of the field that contains the level."""
 

@@ -94,7 +94,7 @@ class FormulaEdges(EdgeFunction):
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         e = cp.Variable(2)
         value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:

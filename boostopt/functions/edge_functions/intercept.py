@@ -46,7 +46,7 @@ class InterceptEdges(EdgeFunction):
         )
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.cones | {"linear"}
 
     @computed_attribute

@@ -129,7 +129,7 @@ class BallEdges(AbsolutePenalty):
         read_fields(self, p=_exponent, r=positive_parameter)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return frozenset({"linear", "second_order"} if self.p == 2.0 else {"linear"})
 
     def statement(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class ElasticEdges(AbsolutePenalty):
     l1: float
     l2: float
 
-    cones = frozenset({"linear", "quadratic"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "elastic"
 
     def __post_init__(self) -> None:
@@ -338,7 +338,7 @@ class OneNormEdges(AbsolutePenalty):
 
     l1: float
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "1-norm"
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -152,7 +152,7 @@ class Regularizer(ConvexFunction):
     common with an edge function.
     """
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
 
     on_simplex: bool = True
     """True if the weights sum to 1 in the domain of F."""

@@ -38,7 +38,7 @@ class CappedSimplexIndicator(Separable):
 
     domain: CappedSimplex
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "cap"
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class Shortfall(Separable):
     C: float
     theta: float
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "shortfall"
     on_simplex = False
 

@@ -45,7 +45,7 @@ class Tilted(DelegatingRegularizer):
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.cones
 
     @computed_attribute

@@ -126,7 +126,7 @@ class Hinge(LossConjugate):
     C is the price of a unit of slack at one example.
     """
 
-    cones = frozenset({"linear"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "hinge"
 
     @property
@@ -186,7 +186,7 @@ class QuadraticHinge(LossConjugate):
     mu: float
     B: float | None
 
-    cones = frozenset({"linear", "quadratic"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "quadratic hinge"
 
     def __post_init__(self) -> None:
@@ -261,7 +261,7 @@ class Exponential(LossConjugate):
     B is a slope of the loss that no optimum reaches.
     """
 
-    cones = frozenset({"linear", "exponential"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "exponential"
 
     @cached_property

@@ -52,7 +52,7 @@ class MarginVariance(Separable):
     c: ExampleVector
     D: float
 
-    cones = frozenset({"linear", "quadratic"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
     signed = True
 

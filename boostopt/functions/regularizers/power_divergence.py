@@ -83,7 +83,7 @@ class PowerDivergence(Separable):
             )
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
 
     @property

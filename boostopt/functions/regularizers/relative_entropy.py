@@ -36,7 +36,7 @@ class Entropy(Separable):
     eta: float
     d0: ExampleVector
 
-    cones = frozenset({"linear", "exponential"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
 
     @property
     def N(self) -> int:

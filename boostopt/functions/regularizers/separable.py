@@ -285,7 +285,7 @@ class SeparableSum(Separable):
             )
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return frozenset[str]().union(*(term.cones for term in self.terms))
 
     @computed_attribute

@@ -6,7 +6,7 @@ An example with c_n = k has the same value as k copies that share its weight equ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Squares(Separable):
     c: ExampleVector
     mu: float
 
-    cones = frozenset({"linear", "quadratic"})
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     on_simplex = False
 
     def __post_init__(self) -> None:

@@ -334,7 +334,8 @@ class Power(Atom):
     def __init__(self, p: Fraction) -> None:
         self.p = p
         self._is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
-        self.is_nondecreasing = self.has_sublinear_growth = self.sign < 0
+        self.is_nondecreasing: bool = self.sign < 0
+        self.has_sublinear_growth: bool = self.sign < 0
 
     @property
     def sign(self) -> int:

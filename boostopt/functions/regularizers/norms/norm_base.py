@@ -73,7 +73,7 @@ class NormRegularizer(DelegatingRegularizer):
         return check_number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
     def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:

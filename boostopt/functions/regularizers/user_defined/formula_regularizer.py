@@ -308,7 +308,7 @@ class FormulaRegularizer(Separable):
         return Statement(statement.numbers, {**statement.arrays, **arrays})
 
     @computed_attribute
-    def cones(self) -> frozenset[str]:
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         d = cp.Variable(self.N)
         value = self._cvxpy_expression(d)
         if value is None:

@@ -291,7 +291,7 @@ class ReducedForm:
     form: ConeForm
     face: DualFace
     bases: list[list[Float[Array, "order k"]]]
-    columns: Int[Array, " k"]
+    columns: Int[Array, " reduced"]
     images: Any
     gram: Float[Array, "n n"]
 
