@@ -564,6 +564,8 @@ def _certify_values(
         if feasible is not None and not math.isfinite(interval.lower):
             if has_unbounded_ray(read, midpoints(feasible.x)):
                 interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+        if interval.lower == math.inf:  # by the exact optimum of a linear problem, which has no feasible point
+            interval.status, interval.reasons = "infeasible", []
     if not interval.status:
         is_bounded = math.isfinite(interval.lower) and math.isfinite(interval.upper)
         interval.status = "bounded" if is_bounded else "open"

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 from convex_problems import cp
 
-from boostopt import ProblemCertificate, certify_problem, verify
+from boostopt import ConicProgram, ProblemCertificate, assert_certified, certify_problem, explain_problem, verify
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.bound_rows import implied_rows
 from boostopt.problem_certificates.minorants.linear_optimum import exact_linear_interval, linear_program
@@ -161,3 +161,44 @@ def test_a_control_problem_of_many_steps_needs_no_dense_basis(n_steps: int) -> N
     assert read.is_large
     assert certificate.scaled_gap <= 1e-7
     assert certificate.lower <= 15.87397691583 and certificate.upper >= 15.87397691330
+
+
+def test_a_contradiction_that_the_basis_of_a_solver_proves_is_infeasible(tmp_path: Path) -> None:
+    """The rows contradict each other by about 1e-10, so that solvers call the problem optimal."""
+    A = np.array(
+        [
+            [-4.0, -8.0, -4.0],
+            [-4.0, -3.0, 1.0],
+            [0.0, -3.0, -6.0],
+            [5.500000000000001, 9.875, 5.125],
+            [2.0, 1.0, 2.0],
+            [-1.0, -2.0, 0.0],
+        ]
+    )
+    x = cp.Variable(3)
+    x.value = np.zeros(3)
+    objective = np.array([2.499999999999999, 4.125, 3.875]) @ x
+    problem = cp.Problem(cp.Minimize(objective), [np.array([0.0, 0.0, 0.0, -1e-10, 1.0, 1.0]) >= A @ x])
+    certificate = certify_problem(problem)
+    assert (certificate.status, certificate.lower, certificate.reasons) == ("infeasible", math.inf, ())
+    with pytest.raises(AssertionError, match="infeasible"):
+        assert_certified(problem)
+    certificate.save(tmp_path / "infeasible.json")
+    assert verify(tmp_path / "infeasible.json")
+
+
+@pytest.mark.parametrize(("entry", "cost", "side"), [(1e-200, 1e150, 1e-300), (1e-300, 1e-300, 1e300)])
+def test_an_optimum_beyond_the_range_of_floats_is_explained_by_an_answer(
+    entry: float, cost: float, side: float
+) -> None:
+    program = ConicProgram(
+        A=scipy.sparse.csc_array([[entry]]),
+        c=np.array([cost]),
+        row_lower=np.array([side]),
+        row_upper=np.array([math.inf]),
+        lower=np.array([-math.inf]),
+        upper=np.array([math.inf]),
+    )
+    interval = certify_problem(program)
+    assert interval.lower <= float(Fraction(cost) * Fraction(side) / Fraction(entry)) <= interval.upper
+    assert explain_problem(program).conditions

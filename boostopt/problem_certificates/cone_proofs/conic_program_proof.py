@@ -15,7 +15,7 @@ from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnsw
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
-from boostopt.problem_certificates.cone_proofs.exact_interval import nearest_floats
+from boostopt.problem_certificates.cone_proofs.exact_interval import has_floats, nearest_floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,9 @@ def certified_answer(proof: ProgramProof, form: ConeForm) -> ConicAnswer:
         The form of the program.
     """
     rational = proof.rational_proof
-    if rational is not None and rational.x is not None and rational.y is not None:
-        (x, _), (y, _) = nearest_floats(rational.x), nearest_floats(rational.y)
+    numbers = None if rational is None or rational.x is None or rational.y is None else (rational.x, rational.y)
+    if numbers is not None and all(map(has_floats, numbers)):
+        (x, _), (y, _) = map(nearest_floats, numbers)
         is_equation, is_row = equations_and_rows(proof.program)
         return ConicAnswer(x, y[is_equation], y[is_row], [], "Solved")
     return solve_form(form) if proof.answer is None else proof.answer

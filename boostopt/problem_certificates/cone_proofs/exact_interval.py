@@ -100,7 +100,7 @@ def near_interval(
             if values is not None and bound is not None:
                 curvature = curved_products(program, w).inner_product(w) / 2
                 interval.lower = float_below(bound - curvature + program.to_fraction(program.offset))
-                interval.multipliers = _multipliers(program, values[1], x) if _has_floats(values[1]) else None
+                interval.multipliers = _multipliers(program, values[1], x) if has_floats(values[1]) else None
     except TooMuchWorkError:  # the end is left to other proofs
         return interval
     return interval
@@ -189,12 +189,12 @@ def _use_feasibility(interval: FormInterval, proof: RationalProof, program: Coni
 def _use_point(interval: FormInterval, x: RationalArray, program: ConicProgram) -> float:
     """Use a feasible point, if its numbers are in the range of floats; return the objective there, rounded down."""
     value = objective(program, x)
-    if _has_floats(x):
+    if has_floats(x):
         interval.upper, interval.x = -float_below(-value), nearest_floats(x)
     return float_below(value)
 
 
-def _has_floats(values: RationalArray) -> bool:
+def has_floats(values: RationalArray) -> bool:
     """Return whether no number is above the largest float."""
     return max(map(abs, values.numerators), default=0) <= int(sys.float_info.max) * values.denominator
 

@@ -18,7 +18,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import enclosures
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatRowBlock
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormInterval
-from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, nearest_floats
+from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, has_floats, nearest_floats
 from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MAX_DIGITS = 6_000_000
@@ -74,6 +74,8 @@ def exact_linear_interval(problem: ReadProblem) -> tuple[FormInterval, ReadProbl
     interval = basis_interval(program, MAX_DIGITS)
     if interval.exact is None or interval.exact.y is None:
         return None
+    if not has_floats(interval.exact.y):
+        return interval, problem
     multipliers, count = -nearest_floats(interval.exact.y)[0], len(problem.inequalities.rows)
     inequalities = replace(problem.inequalities, duals=np.maximum(multipliers[:count], 0.0))
     equalities = replace(problem.equalities, duals=multipliers[count:])
