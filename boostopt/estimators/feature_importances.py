@@ -57,21 +57,18 @@ def feature_spreads(model: BinaryModel, X: Any, c: ExampleVector) -> Float[Array
         return spreads
     step = -(-len(c) // MAX_SPREAD_ROWS)
     matrix, weights = FeatureMatrix(X[::step]), c[::step]
-    stumps: dict[int, list[tuple[Stump, float]]] = {}
-    for hypothesis, weight in combine_opposites(model.hypotheses, model.w):
-        share = weight / total
+    votes = combine_opposites(model.hypotheses, model.w)
+    for hypothesis, weight in votes:
         if isinstance(hypothesis, Stump):
-            if np.isfinite(hypothesis.threshold):
-                stumps.setdefault(hypothesis.feature, []).append((hypothesis, share))
             continue
         try:
             shares = _hypothesis_importances(hypothesis, features)
         except AttributeError:
             return None
         (values,) = evaluate([hypothesis], matrix)
-        spreads += shares * _standard_deviation(share * values, weights)
-    for feature, votes in stumps.items():
-        spreads[feature] += _spread_of_stumps(matrix.column(feature, features), weights, votes)
+        spreads += shares * _standard_deviation(weight / total * values, weights)
+    for feature, stumps in _stumps_by_feature(votes, total).items():
+        spreads[feature] += _spread_of_stumps(matrix.column(feature, features), weights, stumps)
     return spreads
 
 
@@ -88,10 +85,7 @@ def distributed_feature_spreads(model: BinaryModel, oracle: BinnedClass, feature
         The number of features.
     """
     spreads, total = np.zeros(features), float(np.abs(model.w).sum())
-    stumps: dict[int, list[tuple[Stump, float]]] = {}
-    for hypothesis, weight in combine_opposites(model.hypotheses, model.w):
-        if isinstance(hypothesis, Stump) and np.isfinite(hypothesis.threshold):
-            stumps.setdefault(hypothesis.feature, []).append((hypothesis, weight / total))
+    stumps = _stumps_by_feature(combine_opposites(model.hypotheses, model.w), total)
     if stumps and (rows := oracle.binned_rows) is not None:
         for feature, counts in rows.counts_by_code(sorted(stumps)).items():
             # The rows of a code lie above the threshold before it, and not above the threshold of its number.
@@ -99,6 +93,15 @@ def distributed_feature_spreads(model: BinaryModel, oracle: BinnedClass, feature
             values = np.array([*(end.threshold for end in ends if isinstance(end, Stump)), np.inf])
             spreads[feature] = _spread_of_stumps(values, counts.astype(np.float64), stumps[feature])
     return spreads
+
+
+def _stumps_by_feature(votes: Sequence[tuple[Hypothesis, float]], total: float) -> dict[int, list[tuple[Stump, float]]]:
+    """Return the stumps on each feature with their shares in the sum of the weights; constants use no feature."""
+    stumps: dict[int, list[tuple[Stump, float]]] = {}
+    for hypothesis, weight in votes:
+        if isinstance(hypothesis, Stump) and np.isfinite(hypothesis.threshold):
+            stumps.setdefault(hypothesis.feature, []).append((hypothesis, weight / total))
+    return stumps
 
 
 def _spread_of_stumps(values: Float[Array, " n"], c: ExampleVector, votes: Sequence[tuple[Stump, float]]) -> float:

@@ -370,13 +370,14 @@ def _certify_program(program: ConicProgram, goal: float) -> ProblemCertificate:
 
 def _proved_interval(program: ConicProgram, goal: float) -> tuple[FormInterval, ProgramProof]:
     """Return the interval of a conic program to be minimized, and its proof."""
-    first = None
     if program.numbers == "decimal":
-        first = _decimal_interval(program)
-    elif program.is_linear and not has_crossed_bounds(program):
+        interval = _decimal_interval(program)
+        return interval, program_proof(program, interval)
+    first = None
+    if program.is_linear and not has_crossed_bounds(program):
         first = basis_interval(program, MAX_DIGITS)
-    if first is not None and (program.numbers == "decimal" or first.status or first.scaled_gap <= goal):
-        return first, program_proof(program, first)
+        if first.status or first.scaled_gap <= goal:
+            return first, program_proof(program, first)
     prove_exactly = None if program.cones else partial(exact_interval, program)
     prove_near = None if program.P is None or program.cones else partial(near_interval, program)
     certifier = FormCertifier(cone_form(program), goal, prove_exactly, first, prove_near)

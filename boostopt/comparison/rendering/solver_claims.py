@@ -6,10 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
+from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX
 from boostopt.comparison.solve_record import SolveRecord
-
-CVXPY_PREFIX = "cvxpy:"
-"""The first letters of the names of solvers that get a program in several forms."""
 
 STOPPING_TEST_TEXT = (
     "Own test: the largest residual of the answer over what the stopping test of the solver allows, by the definition "
@@ -60,7 +58,7 @@ def forms_text(runs: Iterable[SolveRecord]) -> str:
     """Return the forms in which the solvers behind CVXPY gave their best answers, with the counts; "" for none."""
     counts: dict[str, Counter[str]] = {}
     for run in runs:
-        if run.ran and run.form and (run.answered_by or run.backend).startswith(CVXPY_PREFIX):
+        if run.ran and run.form and (run.answered_by or run.backend).startswith(NAME_PREFIX):
             counts.setdefault(run.backend, Counter())[run.form] += 1
     texts = [
         f"{backend} {', '.join(f'{form} ({count})' for form, count in forms.most_common())}"

@@ -14,7 +14,7 @@ import flint
 import numpy as np
 import scipy.linalg
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
 from boostopt.problem_certificates.arithmetic.balls import Ball, Enclosure, enclosing_balls, float_ends
@@ -92,12 +92,17 @@ def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bo
     diagonal = np.diag(mid)
     if not ((diagonal > 0).all() and np.isfinite(diagonal).all()):
         return False
-    exponents = -(np.frexp(diagonal)[1] // 2)
-    sums = exponents[:, None] + exponents
+    sums = scaling_exponents(diagonal)
     with np.errstate(over="ignore"):
         # Products are exact, but for an underflow.
         scaled = _symmetric_enclosure(np.ldexp(mid, sums), np.ldexp(radius, sums) + SMALLEST)
     return scaled is None or scaled.is_proved
+
+
+def scaling_exponents(diagonal: Float[Array, " n"]) -> Int[Array, "n n"]:
+    """Return exponents of powers of two with which rows and columns get a diagonal near 1; it must be positive."""
+    exponents = -(np.frexp(diagonal)[1] // 2)
+    return exponents[:, None] + exponents
 
 
 @dataclass(frozen=True, eq=False)

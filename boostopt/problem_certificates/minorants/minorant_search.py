@@ -194,8 +194,8 @@ def _use_minorants(
     large problem without one waits for bounds of single unknowns.
     """
     failure = ""
-    bound_rows = BoundRows(read, box)
-    if is_linear(read):  # elsewhere, steps to good tangents change these multipliers, too
+    bound_rows, is_linear_problem = BoundRows(read, box), is_linear(read)
+    if is_linear_problem:  # elsewhere, steps to good tangents change these multipliers, too
         read = bound_rows.without_duals(read)
 
     def use_choice(choice: Choice) -> str:
@@ -208,7 +208,7 @@ def _use_minorants(
             if gap <= goal:
                 return failure
             failure = use_choice(choice) or failure
-            if is_first and interval.lower == -math.inf and change == 0 and is_linear(read):
+            if is_first and interval.lower == -math.inf and change == 0 and is_linear_problem:
                 is_first = False
                 if _use_linear_optimum(read, interval) or read.is_large:
                     return failure

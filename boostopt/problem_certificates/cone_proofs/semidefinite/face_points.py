@@ -9,7 +9,6 @@ floats do not hold both. So the points are balls of radius 0, and balls prove th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,21 +19,14 @@ import numpy as np
 import scipy.linalg
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.arithmetic.balls import (
-    ZERO,
-    Ball,
-    ball,
-    balls,
-    dyadic_fractions,
-    enclosures,
-    round_up,
-)
+from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls, enclosures
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
-from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite
+from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, scaling_exponents
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import ReducedForm
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PRECISION, Matrix, sum_of_products
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PRECISION, Matrix
+from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import feasible_ball_point
 
 N_CORRECTIONS = 3
 """Number of corrections of the reduced matrices: each one removes the rounding errors of those before."""
@@ -231,11 +223,7 @@ def proved_ball_point(form: ConeForm, cones: Sequence[FaceCone], x: Sequence[Bal
         matrix = cone.ball_image(x) + cone.ball_constant()
         if not _is_definite(matrix, matrix_of(np.hstack([cone.V, cone.Q]))):
             return PointFailure(f"no slack is proved in {cone.name}")
-    upper = round_up(sum_of_products(balls(form.c), x) + ball(form.offset))
-    enclosure = enclosures(x)
-    if not (math.isfinite(upper) and np.isfinite(enclosure[1]).all()):
-        return PointFailure("the objective overflows")
-    return ProvedPoint(enclosure, upper, dyadic_fractions(x))
+    return feasible_ball_point(form, x)
 
 
 def _is_definite(S: Matrix, W: Matrix) -> bool:
@@ -249,8 +237,7 @@ def _is_definite(S: Matrix, W: Matrix) -> bool:
     if not (np.isfinite(radii).all() and (diagonal > 0).all()):
         return False
     # Products with powers of two are exact, but for underflow, which the strictness exceeds by far.
-    exponents = -(np.frexp(diagonal)[1] // 2)
-    sums = exponents[:, None] + exponents
+    sums = scaling_exponents(diagonal)
     return is_semidefinite(np.ldexp(mids, sums), np.ldexp(radii, sums) + STRICTNESS * np.eye(order))
 
 

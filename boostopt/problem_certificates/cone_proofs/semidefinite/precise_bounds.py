@@ -8,6 +8,7 @@ proves that each symmetric matrix in them is positive definite.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import flint
@@ -16,6 +17,7 @@ import numpy as np
 from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import (
     ZERO,
+    Ball,
     ball,
     balls,
     dyadic_fractions,
@@ -59,12 +61,16 @@ def precise_point(form: ConeForm, answer: PreciseAnswer) -> ProvedPoint | PointF
         for k, block in enumerate(precise_blocks(form)):
             if lower_factor(block.image(answer.x) + block.h) is None:
                 return PointFailure(f"no slack is proved in {_name(form, k)}")
-        upper = round_up(sum_of_products(balls(form.c), answer.x) + ball(form.offset))
-        enclosure = enclosures(answer.x)
-        exact_x = dyadic_fractions(answer.x)
+        return feasible_ball_point(form, answer.x)
+
+
+def feasible_ball_point(form: ConeForm, x: Sequence[Ball]) -> ProvedPoint | PointFailure:
+    """Return a feasible point, given by balls of radius 0, with its objective; or the failure if this overflows."""
+    upper = round_up(sum_of_products(balls(form.c), x) + ball(form.offset))
+    enclosure = enclosures(x)
     if not (math.isfinite(upper) and np.isfinite(enclosure[1]).all()):
         return PointFailure("the objective overflows")
-    return ProvedPoint(enclosure, upper, exact_x)
+    return ProvedPoint(enclosure, upper, dyadic_fractions(x))
 
 
 def precise_bound(form: ConeForm, answer: PreciseAnswer) -> DualBound:
