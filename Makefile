@@ -25,11 +25,11 @@ OLDEST_TESTS := $(addprefix tests/, \
   backends/test_conformance.py backends/test_isolated.py boosting/test_standstill.py \
   boosting_certificates/test_certificate.py checks/test_check_command.py ensembles/test_ensembles_found.py \
   estimators/test_margin_boost_found.py cli/test_fit_command.py comparison/test_printing.py \
-  comparison/test_tables.py conic_programs/test_exact_optimum.py conic_programs/test_readers.py data/test_answers.py cvxpy_functions/test_described_edges.py \
+  comparison/test_tables.py conic_programs/test_exact_optimum.py conic_programs/test_readers.py data/test_answers.py programs/cvxpy_functions/test_described_edges.py \
   errata/test_errata_dynamics.py exporting/test_programs_exported.py functions/formulas/test_formula_twins.py \
-  formulations/test_lpboost.py instances/test_drawn.py cvxpy_functions/test_kinked_expressions.py \
+  formulations/test_lpboost.py instances/test_drawn.py programs/cvxpy_functions/test_kinked_expressions.py \
   ensembles/model_certification/test_certify_model.py oracles/test_rbf.py oracles/test_stumps.py \
-  pictures/test_margins_drawn.py problem_certificates/test_problem_reader.py programs/test_formulation.py cvxpy_functions/test_described.py \
+  pictures/test_margins_drawn.py problem_certificates/test_problem_reader.py programs/test_formulation.py programs/cvxpy_functions/test_described.py \
   reporting/test_report_pages.py rows/test_coding.py solving/test_solving.py typesetting/test_typesetting.py \
   verification/test_exact.py)
 

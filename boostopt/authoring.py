@@ -3,8 +3,6 @@
 from boostopt._utils.array_types import Array, Float
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges
 from boostopt.functions.edge_functions.formula_edges import FormulaEdges, edge_formula
@@ -32,6 +30,8 @@ from boostopt.functions.regularizers.separable import Separable, SeparableSum
 from boostopt.functions.regularizers.user_defined.formula_regularizer import FormulaRegularizer, formula
 from boostopt.functions.regularizers.weighted_squares import Squares
 from boostopt.programs.boosting_spec import BoostingSpec
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import (
     CANONICAL,

@@ -67,7 +67,7 @@ nitpick_ignore_regex = [
         r"ensembles\.distributed_reweighting\.\w+|_utils\.array_types\.DaskCollection|oracles\.[\w.]+\.Distributed\w+|"
         r"functions\.regularizers\.(base\.Enclosures|relative_entropy\.E)|problem_certificates\.\w+\.ProblemAnswer|"
         r"problem_certificates\.cone_proofs\.\w+\.ProgramProof|"
-        r"cvxpy_functions\.\w+\.Description|"
+        r"programs\.cvxpy_functions\.\w+\.Description|"
         r"comparison\.work_precision\.\w+\.(CheapestRequest|PrecisionPoint)|"
         r"comparison\.\w+\.(ProgramScore|MeanScore|BenchmarkSettings|SolveResults|MeasuredSolves|Run|Settings|"
         r"(Problem)?(Benchmark|Compare)Keywords))",

@@ -21,7 +21,7 @@ FLOORS = (
     {"_utils", "typesetting"},
     {"rows", "functions", "conic_programs"},
     {"boosting_certificates", "oracles", "problem_certificates"},
-    {"data", "cvxpy_functions"},
+    {"data"},
     {"programs"},
     {"backends", "instances"},
     {"solving", "authoring"},

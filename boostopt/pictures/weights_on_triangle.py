@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_instance, check_positive
 from boostopt.boosting.dynamics import triangle_coordinates
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.errors import ProblemError
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.separable import Separable
 from boostopt.pictures.style import BLACK, BLUE, ORANGE, AxesArgument, make_panels
 from boostopt.pictures.trajectories import draw_triangle
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 
 SIMPLEX_BASIS = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
 """Two orthogonal directions of length 1 along which the sum of three numbers is constant."""

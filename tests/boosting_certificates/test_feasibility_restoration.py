@@ -23,7 +23,6 @@ from boostopt.boosting_certificates.feasibility_restoration import (
     restore_feasibility,
 )
 from boostopt.boosting_certificates.primal_dual_certifier import Certifier
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction, Polyhedron
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
@@ -35,6 +34,7 @@ from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.rows.margin_matrix import MarginMatrix
 
 pytestmark = pytest.mark.every(2)

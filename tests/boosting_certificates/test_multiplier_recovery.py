@@ -17,7 +17,6 @@ from support.reference_formulas import junk, program
 from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.boosting_certificates.multiplier_recovery import ACTIVE_TOLERANCES, recover_over_tolerances
 from boostopt.boosting_certificates.primal_dual_certifier import Certifier
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges, FixedEdges
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
@@ -33,6 +32,7 @@ from boostopt.functions.regularizers.loss_conjugates import Hinge
 from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, NormPenalty, simplex
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.weighted_squares import Squares
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
 
 pytestmark = pytest.mark.every(2)
 

@@ -12,11 +12,11 @@ import cvxpy as cp
 import numpy as np
 from support.reference_formulas import program
 
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.programs.program import Program
 
 REGULARIZERS: dict[str, Callable[[Any, np.ndarray], Any]] = {

@@ -18,10 +18,6 @@ import numpy as np
 from support.reference_formulas import exact_edges, program
 
 from boostopt import ProblemError
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.cvxpy_functions.description import read_description
-from boostopt.cvxpy_functions.partial_minimum import PartialMinimum
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
@@ -29,6 +25,10 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.problem_certificates.arithmetic.balls import ball
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.programs.cvxpy_functions.description import read_description
+from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
 
 DIGITS = 100
 mp = mpmath.mp.clone()

@@ -11,9 +11,6 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.cvxpy_functions.description import Description
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizer_statements import defines_own_kind
@@ -23,6 +20,9 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.programs.cvxpy_functions.description import Description
 from boostopt.verification.problem_statement import number_to_json, problem_to_json
 
 COMPUTED_KINDS = ("formula",)

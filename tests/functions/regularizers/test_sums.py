@@ -27,7 +27,6 @@ from support.reference_formulas import (
 
 from boostopt import ProblemError, check_regularizer
 from boostopt.authoring import POSITIVE, BoundedEdges, parameter, prototype
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.regularizers.binary_entropy import BinaryEntropy
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
@@ -38,6 +37,7 @@ from boostopt.functions.regularizers.norms.norm_regularizers import NormBall, si
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.separable import Separable, SeparableSum
 from boostopt.functions.regularizers.weighted_squares import Squares
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -17,11 +17,11 @@ from support.reference_formulas import program
 
 from boostopt import ProblemError
 from boostopt.checks.edge_checks import check_edge
-from boostopt.cvxpy_functions import cvxpy_regularizer, partial_minimum
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.programs.cvxpy_functions import cvxpy_regularizer, partial_minimum
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 

@@ -12,11 +12,11 @@ from support.reference_formulas import assert_edge_gap, assert_weights_are_repai
 from support.speeds import many
 
 from boostopt import ProblemError
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.edge_functions.squared_edges import SquaredPositiveEdges
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,

@@ -22,9 +22,6 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
-from boostopt.cvxpy_functions.description import MIX_FRACTIONS, Description
-from boostopt.cvxpy_functions.point_slopes import WIDTH, PointSlopes
-from boostopt.cvxpy_functions.value_cache import RecentValues
 from boostopt.errors import ProblemError
 from boostopt.functions.formulas.intervals import Interval
 from boostopt.functions.regularizers.capped_simplex import WEIGHT_SUM_TOL, feasible_box
@@ -44,6 +41,9 @@ from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, float_pullback, proposed_choices
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, with_unit_sum
+from boostopt.programs.cvxpy_functions.description import MIX_FRACTIONS, Description
+from boostopt.programs.cvxpy_functions.point_slopes import WIDTH, PointSlopes
+from boostopt.programs.cvxpy_functions.value_cache import RecentValues
 
 GOAL = 1e-13
 """Scaled gap of a conjugate at which the search for better multipliers ends."""

@@ -22,27 +22,27 @@ import numpy as np
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import call_user_function, cp, required_cones
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
-from boostopt.cvxpy_functions.convex_inequalities import (
-    Inequalities,
-    can_be_violated,
-    inequality_expression,
-    is_open_inequality,
-)
-from boostopt.cvxpy_functions.description import (
-    MIX_FRACTIONS,
-    Description,
-    check_constraints,
-    read_description,
-    with_exact_atoms,
-)
-from boostopt.cvxpy_functions.partial_minimum import PartialMinimum
-from boostopt.cvxpy_functions.point_slopes import PointSlopes, describe_linear_form
 from boostopt.errors import ProblemError, attach_user_function, short_repr
 from boostopt.functions.convex_function import cached_property, computed_attribute
 from boostopt.functions.formulas.intervals import Interval, allowance
 from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer, StationarityConditions
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_caps, read_domain
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
+from boostopt.programs.cvxpy_functions.convex_inequalities import (
+    Inequalities,
+    can_be_violated,
+    inequality_expression,
+    is_open_inequality,
+)
+from boostopt.programs.cvxpy_functions.description import (
+    MIX_FRACTIONS,
+    Description,
+    check_constraints,
+    read_description,
+    with_exact_atoms,
+)
+from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
+from boostopt.programs.cvxpy_functions.point_slopes import PointSlopes, describe_linear_form
 
 CLOSED_FORM_RTOL = 1e-12
 """Relative distance of a tangent bound to a closed form above which a better choice of multipliers is searched."""

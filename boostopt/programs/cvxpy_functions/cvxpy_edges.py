@@ -19,14 +19,14 @@ import numpy as np
 from boostopt._utils.array_types import HypothesisVector
 from boostopt._utils.cvxpy_tools import cp, required_cones
 from boostopt._utils.validation import check_callable
-from boostopt.cvxpy_functions.description import Description, read_description
-from boostopt.cvxpy_functions.partial_minimum import PartialMinimum
-from boostopt.cvxpy_functions.point_slopes import describe_linear_form
-from boostopt.cvxpy_functions.value_cache import RecentValues
 from boostopt.errors import ProblemError, attach_user_function
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.intervals import Interval, allowance
+from boostopt.programs.cvxpy_functions.description import Description, read_description
+from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
+from boostopt.programs.cvxpy_functions.point_slopes import describe_linear_form
+from boostopt.programs.cvxpy_functions.value_cache import RecentValues
 
 MAX_GAP = 1e-6
 """G(e) + G*(w) - <w, e>, over max(1, |G(e)|), above which w counts as far from the subgradients at e."""

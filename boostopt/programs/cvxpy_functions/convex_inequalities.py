@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
-from boostopt.cvxpy_functions.description import Description
 from boostopt.errors import ProblemError
+from boostopt.programs.cvxpy_functions.description import Description
 
 
 class Inequalities:

@@ -14,12 +14,12 @@ from support.speeds import many
 
 from boostopt import ProblemError
 from boostopt.authoring import prototype
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.weighted_squares import Squares
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 
 pytestmark = pytest.mark.every(2)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import CappedSimplex, CvxpyEdges, CvxpyRegularizer
-from boostopt.cvxpy_functions.point_slopes import describe_linear_form
+from boostopt.programs.cvxpy_functions.point_slopes import describe_linear_form
 
 pytestmark = pytest.mark.every(2)
 

@@ -18,8 +18,6 @@ from support.reference_formulas import program
 from support.speeds import many
 
 from boostopt import Certificate, ProblemError
-from boostopt.cvxpy_functions.cvxpy_edges import CvxpyEdges
-from boostopt.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.edge_functions.linear_edges import LinearEdges
@@ -28,6 +26,8 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.separable import Separable
+from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
+from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 
 N = 64  # 1/64 is a float: the inner point has the sum 1, also in floats, and no slack measured there sees the slopes
 COLUMN = np.where(np.arange(N) < 20, -1.0, 1.0)

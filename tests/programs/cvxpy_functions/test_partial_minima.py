@@ -46,8 +46,8 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
-from boostopt.cvxpy_functions import partial_minimum
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
+from boostopt.programs.cvxpy_functions import partial_minimum
 
 
 def reference(program: Any, margins: np.ndarray) -> float:
