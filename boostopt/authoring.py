@@ -9,7 +9,7 @@ from boostopt.functions.edge_functions.formula_edges import FormulaEdges, edge_f
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.edge_functions.linear_edges import LinearEdges
-from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
+from boostopt.functions.edge_functions.norm_and_elastic_net_penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
 from boostopt.functions.edge_functions.tied_edges import TiedEdges
 from boostopt.functions.regularizers.base import ConjugatePoint, Pointwise, Regularizer

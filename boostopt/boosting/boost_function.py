@@ -25,7 +25,7 @@ from boostopt.boosting.run.round_recorder import RunRecorder
 from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.stopping_rules import RULES, Rule
 from boostopt.boosting.updates.base import Update
-from boostopt.boosting.updates.factory import make_update
+from boostopt.boosting.updates.update_factory import make_update
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import UpdateKind

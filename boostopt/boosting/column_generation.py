@@ -33,7 +33,7 @@ from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stopping_rules import Rule, RuleContext, caveat_clause, eta_too_small
 from boostopt.boosting.updates.base import Update, UpdateContext
-from boostopt.boosting.updates.totally_corrective import TotallyCorrective
+from boostopt.boosting.updates.totally_corrective_update import TotallyCorrective
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.programs.boosting_spec import UpdateKind

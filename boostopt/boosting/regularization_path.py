@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.data_frames import data_frame
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
+from boostopt._utils.result_data_frames import data_frame
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
 from boostopt.boosting.boost_function import BOOST_KEYWORDS, boost, select_examples
 from boostopt.boosting.boost_options import check_keywords, read_options

@@ -21,7 +21,7 @@ from boostopt.checks.references.measurements import (
     call_component,
     relative_scale,
 )
-from boostopt.checks.references.probes import ComponentProbe
+from boostopt.checks.references.random_test_points import ComponentProbe
 
 NO_CVXPY_EXPRESSION = "CVXPY has no expression of the formula"
 """The reason why a CVXPY expression is not checked."""

@@ -21,7 +21,7 @@ from boostopt.checks.references.measurements import (
     require_number,
     require_vector,
 )
-from boostopt.checks.references.probes import LARGE_ARGUMENT, N_MOVES, RegularizerProbe
+from boostopt.checks.references.random_test_points import LARGE_ARGUMENT, N_MOVES, RegularizerProbe
 from boostopt.functions.regularizers.base import Regularizer
 
 SEEN = 1e-3

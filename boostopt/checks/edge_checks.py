@@ -42,7 +42,7 @@ from boostopt.checks.references.measurements import (
     require_vector,
     run_check,
 )
-from boostopt.checks.references.probes import N_SOLVES, EdgeProbe, polyhedron_violation
+from boostopt.checks.references.random_test_points import N_SOLVES, EdgeProbe, polyhedron_violation
 from boostopt.errors import OptionError, short_repr
 from boostopt.functions.edge_functions.base import Active, EdgeFunction
 

@@ -26,8 +26,8 @@ from boostopt.checks.references.measurements import (
     relative_scale,
     run_check,
 )
-from boostopt.checks.references.probes import RegularizerProbe
 from boostopt.checks.references.random_instances import bind_formulation, draw_instances
+from boostopt.checks.references.random_test_points import RegularizerProbe
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 from boostopt.errors import ProblemError, reason_of, unknown_name
 from boostopt.functions.regularizers.base import Regularizer

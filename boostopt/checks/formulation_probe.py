@@ -19,8 +19,8 @@ from boostopt.checks.references.measurements import (
     optimal_value,
     relative_scale,
 )
-from boostopt.checks.references.probes import EdgeProbe, RegularizerProbe
 from boostopt.checks.references.random_instances import RandomInstance
+from boostopt.checks.references.random_test_points import EdgeProbe, RegularizerProbe
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve

@@ -45,7 +45,7 @@ from boostopt.checks.references.measurements import (
     require_vector,
     run_check,
 )
-from boostopt.checks.references.probes import LARGE_ARGUMENT, N_SOLVES, RegularizerProbe
+from boostopt.checks.references.random_test_points import LARGE_ARGUMENT, N_SOLVES, RegularizerProbe
 from boostopt.checks.separable_checks import (
     check_curvatures,
     check_derivatives,

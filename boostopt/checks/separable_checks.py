@@ -21,7 +21,7 @@ from boostopt.checks.references.measurements import (
     require_number,
     require_vector,
 )
-from boostopt.checks.references.probes import RegularizerProbe
+from boostopt.checks.references.random_test_points import RegularizerProbe
 from boostopt.functions.regularizers.separable import Separable
 
 N_POINTS = 6

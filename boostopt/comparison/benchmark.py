@@ -17,7 +17,6 @@ from boostopt._utils.validation import check_integer, check_list, check_numbers,
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_pool import close_idle_processes, idle_process_id
-from boostopt.comparison.backend_handles import ProblemSolvers, SolverHandle, as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import (
     WARM_UP_MODES,
     BenchmarkKeywords,
@@ -31,6 +30,7 @@ from boostopt.comparison.rendering.progress_output import BenchmarkProgress, ben
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings
+from boostopt.comparison.solver_handles import ProblemSolvers, SolverHandle, as_comparable, open_solvers
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program

@@ -13,10 +13,10 @@ from boostopt._utils.json_values import plain, to_json_text
 from boostopt._utils.validation import check_seconds
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.worker_pool import close_idle_processes
-from boostopt.comparison.backend_handles import ProblemSolvers, as_comparable, open_solvers
 from boostopt.comparison.benchmark_options import CompareKeywords, ProblemCompareKeywords, compare_options
 from boostopt.comparison.provenance import Provenance
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
+from boostopt.comparison.rendering.result_sentences import (
     claimed_value_text,
     gap_text,
     is_problem,
@@ -24,10 +24,10 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
     worst_residual_text,
 )
-from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
-from boostopt.comparison.rendering.solver_claims import ratio_cell
+from boostopt.comparison.rendering.solver_claim_sentences import ratio_cell
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
+from boostopt.comparison.solver_handles import ProblemSolvers, as_comparable, open_solvers
 from boostopt.errors import ProblemError
 from boostopt.programs.program import Program
 from boostopt.programs.program_identity import describe_program, program_facts

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from boostopt._utils.data_frames import data_frame
 from boostopt._utils.files import Keys
 from boostopt._utils.formatting import render_text
 from boostopt._utils.json_values import Count, Flag, Texts, plain
+from boostopt._utils.result_data_frames import data_frame
 from boostopt._utils.validation import check_optional, check_string
 from boostopt.comparison.failures import Failure, failures_by_backend
 from boostopt.comparison.provenance import Provenance

@@ -14,7 +14,7 @@ from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
+from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing
 
 
 @dataclass(frozen=True, eq=False)

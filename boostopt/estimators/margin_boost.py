@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.data_frames import require_numeric_columns
+from boostopt._utils.result_data_frames import require_numeric_columns
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL

@@ -45,7 +45,7 @@ from boostopt.estimators.model_file_schema import (
     require,
 )
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
-from boostopt.oracles.distributed.detached_oracle import raise_rows_missing
+from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing
 from boostopt.oracles.hypothesis_serialization import to_state
 
 FILE_KIND, FORMAT = "boostopt classifier", 1

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
-from boostopt._utils.data_frames import require_numeric_columns
+from boostopt._utils.result_data_frames import require_numeric_columns
 from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote

@@ -27,7 +27,7 @@ from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.exporting.export import export
 from boostopt.exporting.file_header import certify_command_line
 from boostopt.exporting.formats.npz_format import instance_arrays
-from boostopt.exporting.set_folder import SET_FORMAT, SetFolder, validate_folder_path
+from boostopt.exporting.program_set_folder import SET_FORMAT, SetFolder, validate_folder_path
 from boostopt.programs.program import Program
 from boostopt.programs.program_identity import certificate_fields, program_digest, program_facts
 from boostopt.solving.solution import Solution

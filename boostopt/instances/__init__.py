@@ -10,12 +10,12 @@ An `Instance` is a margin matrix with known answers; the generators of examples 
 """
 
 from boostopt.instances.adaboost_cycles import cycle_3x3, cycle_mxm, manifold_4x5
-from boostopt.instances.approximate_solutions import stalled_criterion
 from boostopt.instances.known_instance import Instance
 from boostopt.instances.long_servedio_and_outliers import long_servedio, outliers
 from boostopt.instances.paper_toy_data import banana, hypercube, softboost_synthetic
-from boostopt.instances.reference_numbers import reference
+from boostopt.instances.stalled_stopping_criterion import stalled_criterion
 from boostopt.instances.strict_pivots import bad_example_and_hypothesis, iteration_lower_bound, pivot
+from boostopt.instances.ten_digit_reference_problem import reference
 
 __all__ = [
     "Instance",

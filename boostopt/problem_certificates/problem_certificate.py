@@ -47,7 +47,7 @@ from boostopt.problem_certificates.implied_equations import (
     with_null_vectors,
 )
 from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
-from boostopt.problem_certificates.minorants.further_solves import solved_again
+from boostopt.problem_certificates.minorants.auxiliary_solves import solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
     ProblemInterval,

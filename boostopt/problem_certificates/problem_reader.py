@@ -31,7 +31,7 @@ from boostopt.problem_certificates.arithmetic.affine_forms import (
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, balls, midpoints
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm, FloatRowBlock
 from boostopt.problem_certificates.atoms.base import Function
-from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
+from boostopt.problem_certificates.atoms.equivalent_atoms import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import (
     FUNCTION_RULES,
     REFUSALS,

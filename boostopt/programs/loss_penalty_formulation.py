@@ -19,8 +19,8 @@ from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.loss_penalty_catalogue import LOSSES, PENALTIES, MarginLoss, WeightPenalty
 from boostopt.programs.loss_penalty_texts import page_of, title_of
-from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES, MarginLoss, WeightPenalty
 from boostopt.programs.program import Examples
 
 SIGNED_PREFIX = "signed_"

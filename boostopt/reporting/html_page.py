@@ -82,7 +82,7 @@ def _load_template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    from boostopt.comparison.rendering import phrases as wording
+    from boostopt.comparison.rendering import result_sentences as wording
     from boostopt.comparison.solve_results import conflicting_backends
     from boostopt.reporting import log_sections as logs
 

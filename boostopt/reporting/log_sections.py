@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boostopt._utils.json_values import plain
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     accuracy_request_text,
     answering_backend_text,
     best_form_text,

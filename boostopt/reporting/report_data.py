@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     EMPTY_CELL,
     BenchmarkCell,
     Conclusion,

@@ -40,7 +40,7 @@ from boostopt.verification.class_statements import (
     require_multiplicities,
 )
 from boostopt.verification.described_files.described_class_writer import save_described_class_certificate
-from boostopt.verification.described_files.part_statements import is_described
+from boostopt.verification.described_files.functions_as_problems import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
     check_measure,

@@ -20,7 +20,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.minorants.further_solves import least_violation
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate

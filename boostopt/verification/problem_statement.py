@@ -16,16 +16,6 @@ from boostopt.problem_certificates.arithmetic.affine_forms import Row, RowBlock
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
-from boostopt.problem_certificates.atoms.elementwise import (
-    Entropy,
-    Exponential,
-    HuberLoss,
-    Logarithm,
-    LogisticLoss,
-    ProductWithExponential,
-    RealPower,
-    ShiftedLogarithm,
-)
 from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
 from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
@@ -39,6 +29,16 @@ from boostopt.problem_certificates.atoms.multivariate_smooth import (
 )
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.atoms.perspectives import Perspective
+from boostopt.problem_certificates.atoms.univariate_smooth import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    ProductWithExponential,
+    RealPower,
+    ShiftedLogarithm,
+)
 from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem, read_problem
 
 STATEMENT_BITS = 2**14

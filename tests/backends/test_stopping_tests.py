@@ -27,8 +27,8 @@ from boostopt.backends.cvxpy.stopping_tests import (
     piqp_residuals,
     scs_residuals,
 )
-from boostopt.comparison.rendering.phrases import summarize_comparison
-from boostopt.comparison.rendering.solver_claims import stopping_test_sentences
+from boostopt.comparison.rendering.result_sentences import summarize_comparison
+from boostopt.comparison.rendering.solver_claim_sentences import stopping_test_sentences
 from boostopt.programs.cvxpy_models import build_cvxpy_model
 
 ONE = sp.csc_matrix([[-1.0]])

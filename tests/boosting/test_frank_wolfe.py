@@ -17,9 +17,9 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.boosting.updates.convex_combination_update import LineSearch, ShortStep
-from boostopt.boosting.updates.factory import CORRECTIVE_UPDATES
-from boostopt.boosting.updates.mlpboost import MLPBoost
-from boostopt.boosting.updates.pairwise_steps import Vertex, WeightTransfer
+from boostopt.boosting.updates.mlpboost_update import MLPBoost
+from boostopt.boosting.updates.pairwise_update import Vertex, WeightTransfer
+from boostopt.boosting.updates.update_factory import CORRECTIVE_UPDATES
 from boostopt.oracles import GivenMargins
 
 pytestmark = pytest.mark.every(2)

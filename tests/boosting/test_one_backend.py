@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt import boost
-from boostopt.boosting.updates import totally_corrective as updates
+from boostopt.boosting.updates import totally_corrective_update as updates
 from boostopt.oracles import GivenMargins
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution

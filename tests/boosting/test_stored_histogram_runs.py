@@ -23,7 +23,7 @@ from boostopt.boosting.run.run_file import HISTOGRAM_KIND, KIND, META, run_kind
 from boostopt.boosting.run.trace import TraceRow
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.oracles.distributed.detached_oracle import DetachedOracle
+from boostopt.oracles.distributed.oracle_without_rows import OracleWithoutRows
 from boostopt.rows.row_block import Split
 
 pytestmark = pytest.mark.every(2)
@@ -138,7 +138,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
     assert isinstance(run, HistogramRun)
     words, file_run = str(BinnedStumps(X, y)), run.stored_run
-    detached = DetachedOracle(words, file_run.oracle.N, file_run.oracle.total, file_run.oracle.majority, False)
+    detached = OracleWithoutRows(words, file_run.oracle.N, file_run.oracle.total, file_run.oracle.majority, False)
     replace(file_run, oracle=detached).save(path)
     with pytest.raises(OptionError, match="the bounds"):
         Run.load(path).verify_class(BinnedStumps(X, y))

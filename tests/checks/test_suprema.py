@@ -25,7 +25,7 @@ from boostopt.checks.domain_checks import forbidden
 from boostopt.checks.references import measurements as measuring
 from boostopt.checks.references import random_instances as drawing
 from boostopt.checks.references.measurements import optimal_value, run_check
-from boostopt.checks.references.probes import RegularizerProbe
+from boostopt.checks.references.random_test_points import RegularizerProbe
 from boostopt.checks.regularizer_checks import REGULARIZER_CHECKS
 
 x: Any = cp.Variable(2, name="x")

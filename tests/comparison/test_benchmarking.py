@@ -26,7 +26,7 @@ from boostopt._utils.environment import source_version
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark
 from boostopt.comparison.documents import load_results
-from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
+from boostopt.comparison.rendering.result_sentences import CONTRADICTION_ADVICE
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.scores import SHIFT_SECONDS, average_scores, score_programs, shifted_geometric_mean
 from boostopt.comparison.solve_record import SolveRecord

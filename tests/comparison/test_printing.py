@@ -19,7 +19,7 @@ from support.problems import Fake, reference_erlpboost, reference_lpboost, right
 from boostopt import Comparison, OptionError, compare
 from boostopt.comparison import Benchmark, benchmark
 from boostopt.comparison.rendering.paper_tables import escape_markdown, escape_tex, format_interval, format_power_of_ten
-from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE
+from boostopt.comparison.rendering.result_sentences import CONTRADICTION_ADVICE
 from boostopt.comparison.solve_record import SolveRecord
 
 HOSTILE = r"a_b 50% #1 & $x$ {y} ^~\ <z> |`'" + '"'

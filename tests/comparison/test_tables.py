@@ -25,7 +25,12 @@ from boostopt.comparison.rendering.console_tables import (
     ComparisonTable,
     certificate_table,
 )
-from boostopt.comparison.rendering.phrases import CONTRADICTION_ADVICE, NO_ANSWER, NO_ANSWER_SENTENCE, trivial_bounds
+from boostopt.comparison.rendering.result_sentences import (
+    CONTRADICTION_ADVICE,
+    NO_ANSWER,
+    NO_ANSWER_SENTENCE,
+    trivial_bounds,
+)
 from boostopt.comparison.solve_record import SolveRecord, record_of_solution
 from boostopt.solving.explanation import D_SOURCE_DESCRIPTIONS
 

@@ -10,7 +10,7 @@ import pytest
 from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     CONTRADICTION_ADVICE,
     accuracy_request_text,
     gap_request_text,

@@ -14,16 +14,6 @@ from boostopt._utils.array_types import Array
 from boostopt.problem_certificates.arithmetic.balls import ball, balls, midpoints, weighted_sum, working_precision
 from boostopt.problem_certificates.atoms.base import Bounds, Function, Tangents
 from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
-from boostopt.problem_certificates.atoms.elementwise import (
-    Entropy,
-    Exponential,
-    HuberLoss,
-    Logarithm,
-    LogisticLoss,
-    ProductWithExponential,
-    RealPower,
-    ShiftedLogarithm,
-)
 from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
 from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
@@ -37,6 +27,16 @@ from boostopt.problem_certificates.atoms.multivariate_smooth import (
 )
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.atoms.perspectives import Perspective
+from boostopt.problem_certificates.atoms.univariate_smooth import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    ProductWithExponential,
+    RealPower,
+    ShiftedLogarithm,
+)
 
 Sampler = Callable[[np.random.Generator], Array]
 

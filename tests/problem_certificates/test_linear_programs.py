@@ -15,8 +15,8 @@ from convex_problems import cp
 
 from boostopt import ConicProgram, ProblemCertificate, assert_certified, certify_problem, explain_problem, verify
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.minorants.bound_rows import implied_rows
-from boostopt.problem_certificates.minorants.linear_optimum import exact_linear_interval, linear_program
+from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, linear_program
+from boostopt.problem_certificates.minorants.single_unknown_rows import implied_rows
 from boostopt.problem_certificates.problem_reader import read_problem
 
 LIES = {

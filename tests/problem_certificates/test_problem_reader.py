@@ -25,7 +25,7 @@ from boostopt.errors import OptionError
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.arithmetic.balls import balls, midpoints, working_precision
 from boostopt.problem_certificates.atoms.cone_inequalities import CONSTRAINT_REASONS
-from boostopt.problem_certificates.atoms.expansions import EXPANSIONS
+from boostopt.problem_certificates.atoms.equivalent_atoms import EXPANSIONS
 from boostopt.problem_certificates.atoms.function_rules import FUNCTION_RULES, REFUSALS
 from boostopt.problem_certificates.leaf_values import value_of
 from boostopt.problem_certificates.problem_reader import read_problem

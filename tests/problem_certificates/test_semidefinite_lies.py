@@ -30,8 +30,8 @@ from boostopt.problem_certificates.cone_proofs.primal_bound import ProvedPoint, 
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import DualFace
 from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FaceCone, proved_ball_point
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer, precise_answer
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answers import PreciseAnswer, precise_answer
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
 
 

@@ -30,8 +30,8 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     recession_direction,
     singular_cones,
 )
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PreciseAnswer
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answers import PreciseAnswer
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import precise_bound
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,

@@ -31,8 +31,14 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.arithmetic.enclosed_sums import scattered_sums, sum_of_squares, total_ball
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm, FloatRowBlock, product
 from boostopt.problem_certificates.atoms.base import Tangents
-from boostopt.problem_certificates.atoms.elementwise import Entropy, Exponential, Logarithm, LogisticLoss, RealPower
 from boostopt.problem_certificates.atoms.multivariate_smooth import QuadraticOverLinear, RelativeEntropy
+from boostopt.problem_certificates.atoms.univariate_smooth import (
+    Entropy,
+    Exponential,
+    Logarithm,
+    LogisticLoss,
+    RealPower,
+)
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
 from boostopt.problem_certificates.minorants import stationary_multipliers

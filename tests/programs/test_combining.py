@@ -17,7 +17,7 @@ from support.cvxpy_losses import BY_HAND, NUMBERS, assert_agreed, optimum, penal
 
 import boostopt
 from boostopt import Formulation, OptionError, Program, combine, get_formulation
-from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
+from boostopt.programs.loss_penalty_catalogue import LOSSES, PENALTIES
 from boostopt.typesetting import latex_display, parse_page
 
 pytestmark = [

@@ -14,7 +14,7 @@ from support.speeds import many
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
-from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
+from boostopt.programs.loss_penalty_catalogue import LOSSES, PENALTIES
 
 pytestmark = [
     pytest.mark.every(2),

@@ -28,7 +28,7 @@ from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.documents import load_results
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     accuracy_request_text,
     format_median_seconds,
     proved_interval_text,

@@ -21,7 +21,7 @@ from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import BoostoptError
 from boostopt.oracles import GivenMargins
-from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
+from boostopt.programs.loss_penalty_catalogue import LOSSES, PENALTIES
 from boostopt.programs.program import Program
 
 LIES = 20

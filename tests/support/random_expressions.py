@@ -25,9 +25,9 @@ from boostopt.functions.regularizers.capped_simplex import CappedSimplex, exact_
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.problem_certificates.arithmetic.balls import ball
+from boostopt.programs.cvxpy_functions.cvxpy_description import read_description
 from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.programs.cvxpy_functions.description import read_description
 from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
 
 DIGITS = 100

@@ -30,7 +30,7 @@ import boostopt.verification.problem_certificate_verdict as verdicts
 
 FOLDER = Path(str(verdicts.__file__)).parent / "problem_kernel"
 PACKAGE = "boostopt.verification.problem_kernel"
-MODULES = ("rationals_and_balls", "atoms", "problem_schema", "implications", "problem_checker")
+MODULES = ("rationals_and_balls", "atoms", "problem_schema", "implied_equation_checks", "problem_checker")
 """The modules of the checker, in the order of their imports."""
 
 FAULTS: Mapping[str, tuple[str, str, str]] = {

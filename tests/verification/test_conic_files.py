@@ -28,8 +28,8 @@ from boostopt.errors import ProblemError
 from boostopt.verification import subject, verify
 from boostopt.verification.conic_files.conic_verdict import verify_conic_certificate
 from boostopt.verification.conic_kernel import conic_schema, semidefinite_forms
-from boostopt.verification.conic_kernel.cone_points import is_in_cone
 from boostopt.verification.conic_kernel.conic_schema import Cone
+from boostopt.verification.conic_kernel.exact_cone_membership import is_in_cone
 from boostopt.verification.conic_kernel.semidefinite_forms import is_semidefinite_form
 from boostopt.verification.linear_kernel import linear_schema
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
@@ -426,7 +426,9 @@ def test_the_checker_imports_no_solver_and_nothing_that_makes_certificates() -> 
         "boostopt.verification.problem_kernel.rationals_and_balls",
         "boostopt.verification.trusted_kernel.json_parsing",
     }
-    check_imports(KERNEL, {"cone_points", "conic_checker", "conic_schema", "semidefinite_forms"}, permitted_modules)
+    check_imports(
+        KERNEL, {"conic_checker", "conic_schema", "exact_cone_membership", "semidefinite_forms"}, permitted_modules
+    )
 
 
 @pytest.mark.thorough

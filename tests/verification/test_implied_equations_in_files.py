@@ -20,7 +20,7 @@ from boostopt.problem_certificates.arithmetic.balls import working_precision as 
 from boostopt.problem_certificates.problem_reader import read_problem
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_kernel import problem_schema
-from boostopt.verification.problem_kernel.implications import implied_rows
+from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Problem, parse_problem
 from boostopt.verification.problem_statement import problem_to_json
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json

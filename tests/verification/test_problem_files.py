@@ -583,7 +583,7 @@ def test_a_forgery_shows_a_fault_of_the_checker() -> None:
 def test_the_checker_imports_no_cvxpy_and_nothing_that_makes_certificates() -> None:
     names = {
         "atoms",
-        "implications",
+        "implied_equation_checks",
         "problem_checker",
         "problem_composition",
         "problem_schema",

@@ -40,7 +40,7 @@ from boostopt.boosting.run.run_state import MEMORY_PAST_WEIGHT, State
 from boostopt.boosting.updates.base import UpdateContext
 from boostopt.functions.numerics.root_finding import find_root
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
-from boostopt.programs.step_rules.step_sizes import step_to_edge
+from boostopt.programs.step_rules.adaboost_step_sizes import step_to_edge
 
 NOT_NEGATIVE = Domain(f"[0, {LARGEST:g}]", lambda value, examples: 0.0 <= value <= LARGEST)
 ONE_OR_TWO = Domain("{1, 2}", lambda value, examples: value in (1.0, 2.0))

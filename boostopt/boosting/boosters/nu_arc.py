@@ -44,7 +44,7 @@ from boostopt.boosting.updates.base import UpdateContext
 from boostopt.functions.numerics.capped_softmax import capped_softmax
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.programs.parameters import parameter
-from boostopt.programs.step_rules.step_sizes import step_to_edge
+from boostopt.programs.step_rules.adaboost_step_sizes import step_to_edge
 
 UNREACHED_STEP = 1.0
 """The step of a hypothesis whose margins are all above the target, so that no step gives it the target as its edge."""

@@ -41,7 +41,7 @@ from boostopt.errors import DataError, OptionError, ProblemError, reason_of, req
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
-from boostopt.oracles.distributed.detached_oracle import rows_missing_error
+from boostopt.oracles.distributed.oracle_without_rows import rows_missing_error
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE

@@ -40,7 +40,7 @@ from boostopt.boosting.run.run_file import (
 )
 from boostopt.oracles.base import Hypothesis, HypothesisClass
 from boostopt.oracles.binned_class import BinnedClass
-from boostopt.oracles.distributed.detached_oracle import DetachedOracle
+from boostopt.oracles.distributed.oracle_without_rows import OracleWithoutRows
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
@@ -105,7 +105,7 @@ class StoredHistogramRun:
     """
 
     problem: Problem
-    oracle: DetachedOracle
+    oracle: OracleWithoutRows
     hypotheses: Sequence[Hypothesis]
     snapshot: Snapshot
     reason: str
@@ -252,9 +252,9 @@ class SnapshotWriter:
         self._snapshot = None
 
 
-def detached(oracle: HypothesisClass) -> DetachedOracle:
+def detached(oracle: HypothesisClass) -> OracleWithoutRows:
     """Return the description of a class without its rows."""
-    return DetachedOracle(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
+    return OracleWithoutRows(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
 
 
 def _fraction_to_json(fraction: Fraction) -> list[str]:
@@ -279,7 +279,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     require(
         isinstance(summary["words"], str) and summary["majority"] in (-1, 1), "the class has no words or no majority"
     )
-    oracle = DetachedOracle(
+    oracle = OracleWithoutRows(
         summary["words"], int(summary["N"]), float(summary["total"]), summary["majority"], bool(summary["reflexive"])
     )
     splits = tuple(Split(*map(int, row)) for row in content["splits"])

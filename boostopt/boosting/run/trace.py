@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.data_frames import data_frame
 from boostopt._utils.files import Keys
 from boostopt._utils.formatting import html_table
+from boostopt._utils.result_data_frames import data_frame
 from boostopt.boosting.run.run_state import OracleBounds
 from boostopt.errors import OptionError
 

@@ -17,6 +17,13 @@ from rich.console import RenderableType
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console, print_error
 from boostopt.cli.commands.certify_problem import is_problem_place, resolve_problem
+from boostopt.cli.formulation_dataset_pairs import (
+    ALL_FORMULATIONS,
+    named_formulations,
+    programs_of_data,
+    programs_of_folder,
+    split_unless_file,
+)
 from boostopt.cli.option_groups import BindingOptions, FileOptions, ParameterOptions, TableFormat
 from boostopt.cli.option_names import with_option_names
 from boostopt.cli.option_parsing import get_formulation_option, parse_profiles, parse_solver_options, split_names
@@ -28,13 +35,6 @@ from boostopt.cli.option_types import (
     NUMBER,
     WHOLE_NUMBER,
     parse_tolerance,
-)
-from boostopt.cli.program_combinations import (
-    ALL_FORMULATIONS,
-    named_formulations,
-    programs_of_data,
-    programs_of_folder,
-    split_unless_file,
 )
 from boostopt.cli.run_output import HTML_FORMAT, validate_output_paths, validate_suffix
 from boostopt.comparison.benchmark import benchmark

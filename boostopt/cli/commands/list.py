@@ -20,8 +20,8 @@ from boostopt.comparison.rendering.console_tables import OPTIONAL_PARAMETER_NOTE
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
+from boostopt.programs.loss_penalty_catalogue import LOSSES, PENALTIES
 from boostopt.programs.loss_penalty_formulation import SEPARATOR, SIGNED_PREFIX
-from boostopt.programs.losses_and_penalties import LOSSES, PENALTIES
 
 INDENT = "    "
 """The indentation of text below a name."""

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import fold_backend_name, widest_fitting, wrap_footnote
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     EMPTY_CELL,
     BenchmarkCell,
     contradiction_advice,
@@ -25,7 +25,7 @@ from boostopt.comparison.rendering.phrases import (
     summarize_program,
     trivial_bounds,
 )
-from boostopt.comparison.rendering.solver_claims import forms_text
+from boostopt.comparison.rendering.solver_claim_sentences import forms_text
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_results import SolveResults
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from boostopt._utils.formatting import format_count
 from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.boosting_certificates.certificate import Certificate
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     answering_backend_text,
     best_form_text,
     claimed_value_text,
@@ -32,7 +32,7 @@ from boostopt.comparison.rendering.phrases import (
     summarize_comparison,
     worst_residual_text,
 )
-from boostopt.comparison.rendering.solver_claims import stopping_test_text
+from boostopt.comparison.rendering.solver_claim_sentences import stopping_test_text
 from boostopt.comparison.solve_record import AUTO, SolveRecord
 from boostopt.comparison.solve_results import conflicting_backends, refutation
 from boostopt.programs.formulation import Formulation

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from boostopt._utils.data_frames import latex_table
+from boostopt._utils.result_data_frames import latex_table
 from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import request_text
-from boostopt.comparison.rendering.phrases import (
+from boostopt.comparison.rendering.result_sentences import (
     claimed_value_text,
     conditions_text,
     contradiction_advice,
@@ -26,7 +26,7 @@ from boostopt.comparison.rendering.phrases import (
     relative_width,
     worst_residual_text,
 )
-from boostopt.comparison.rendering.solver_claims import (
+from boostopt.comparison.rendering.solver_claim_sentences import (
     STOPPING_TEST_TEXT,
     forms_text,
     ratio_cell,

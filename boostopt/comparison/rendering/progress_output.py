@@ -12,7 +12,7 @@ from boostopt._utils.formatting import format_count
 from boostopt._utils.progress_display import LineRenderer, ThrottledLines, fit_line, status_line, write_stderr_line
 from boostopt._utils.validation import check_flag_or_function
 from boostopt.backends.accuracy_profiles import is_named_profile
-from boostopt.comparison.rendering.phrases import gap_text
+from boostopt.comparison.rendering.result_sentences import gap_text
 from boostopt.comparison.solve_record import SolveRecord
 
 

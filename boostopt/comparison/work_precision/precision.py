@@ -9,7 +9,6 @@ from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.validation import check_integer, check_numbers, invalid_value_error
 from boostopt.backends.accuracy_profiles import accuracy_profile
 from boostopt.backends.base import Backend
-from boostopt.comparison.backend_handles import ProblemSolvers, SolverHandle
 from boostopt.comparison.benchmark import Request, measure_solves
 from boostopt.comparison.benchmark_options import (
     BenchmarkKeywords,
@@ -18,6 +17,7 @@ from boostopt.comparison.benchmark_options import (
     benchmark_options,
 )
 from boostopt.comparison.results_log import ACCURACIES
+from boostopt.comparison.solver_handles import ProblemSolvers, SolverHandle
 from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.programs.program import Program

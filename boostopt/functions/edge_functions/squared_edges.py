@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from boostopt.functions.edge_functions.penalties import ElasticEdges
+from boostopt.functions.edge_functions.norm_and_elastic_net_penalties import ElasticEdges
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ from boostopt.problem_certificates.arithmetic.balls import (
     weighted_sum,
 )
 from boostopt.problem_certificates.atoms.base import TINY, Bounds, MinorantFamily, Tangents, intersection
-from boostopt.problem_certificates.atoms.elementwise import entropy, size_power
 from boostopt.problem_certificates.atoms.largest_entries import SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 from boostopt.problem_certificates.atoms.symmetric_matrices import (
@@ -38,6 +37,7 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     symmetric_basis,
     symmetric_directions,
 )
+from boostopt.problem_certificates.atoms.univariate_smooth import entropy, size_power
 
 MAX_LOGARITHM = 1e4
 """Maximum norm of the logarithms that are tangents of the entropy."""

@@ -18,16 +18,6 @@ from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, ch
 from boostopt.problem_certificates.arithmetic.balls import ball, midpoints
 from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.atoms.eigenvalue_sums import SumOfLargestEigenvalues, VonNeumannEntropy
-from boostopt.problem_certificates.atoms.elementwise import (
-    Entropy,
-    Exponential,
-    HuberLoss,
-    Logarithm,
-    LogisticLoss,
-    ProductWithExponential,
-    RealPower,
-    ShiftedLogarithm,
-)
 from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
 from boostopt.problem_certificates.atoms.matrix_functions import LogDeterminant, MatrixFraction, TraceOfInverse
 from boostopt.problem_certificates.atoms.matrix_norms import LargestEigenvalue, NuclearNorm, SpectralNorm
@@ -40,6 +30,16 @@ from boostopt.problem_certificates.atoms.multivariate_smooth import (
     RelativeEntropy,
 )
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
+from boostopt.problem_certificates.atoms.univariate_smooth import (
+    Entropy,
+    Exponential,
+    HuberLoss,
+    Logarithm,
+    LogisticLoss,
+    ProductWithExponential,
+    RealPower,
+    ShiftedLogarithm,
+)
 
 MAX_EXPONENT = 1e6
 """Largest absolute value of an exponent."""

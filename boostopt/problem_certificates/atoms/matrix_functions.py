@@ -35,7 +35,6 @@ from boostopt.problem_certificates.atoms.base import (
     magnitude_bounds,
     unit_rows,
 )
-from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.atoms.symmetric_matrices import (
     HALF,
     SquareMatrixFunction,
@@ -48,6 +47,7 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     symmetric_basis,
     symmetric_directions,
 )
+from boostopt.problem_certificates.atoms.univariate_smooth import size_power
 
 
 class LogDeterminant(SquareMatrixFunction):

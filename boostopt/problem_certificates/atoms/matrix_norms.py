@@ -34,7 +34,6 @@ from boostopt.problem_certificates.atoms.base import (
     free_family,
     unit_rows,
 )
-from boostopt.problem_certificates.atoms.elementwise import size_power
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 from boostopt.problem_certificates.atoms.symmetric_matrices import (
     HALF,
@@ -48,6 +47,7 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     largest_eigenvalue,
     symmetric,
 )
+from boostopt.problem_certificates.atoms.univariate_smooth import size_power
 
 
 class LargestEigenvalue(SquareMatrixFunction):

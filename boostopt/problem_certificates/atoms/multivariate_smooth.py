@@ -53,9 +53,9 @@ from boostopt.problem_certificates.atoms.base import (
     simplex_family,
     unit_rows,
 )
-from boostopt.problem_certificates.atoms.elementwise import MIN_POSITIVE, entropy, positive_power, size_power
 from boostopt.problem_certificates.atoms.largest_entries import probabilities
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
+from boostopt.problem_certificates.atoms.univariate_smooth import MIN_POSITIVE, entropy, positive_power, size_power
 
 
 class RelativeEntropy(Function):

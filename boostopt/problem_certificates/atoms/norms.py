@@ -43,7 +43,7 @@ from boostopt.problem_certificates.atoms.base import (
     tied_entries,
     unit_rows,
 )
-from boostopt.problem_certificates.atoms.elementwise import size_power
+from boostopt.problem_certificates.atoms.univariate_smooth import size_power
 
 MIN_SIZE = 1e-3
 """Smallest size of arguments relative to which distances from a kink are measured."""

@@ -47,8 +47,11 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import (
     singular_cones,
 )
 from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FacePoints
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import has_precise_answer, precise_answer
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import precise_bound, precise_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answers import (
+    has_precise_answer,
+    precise_answer,
+)
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import precise_bound, precise_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,

@@ -18,12 +18,12 @@ from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.coordinate_bounds import CoordinateBounds
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.implied_equations import with_null_vectors
-from boostopt.problem_certificates.minorants.bound_rows import BoundRows
-from boostopt.problem_certificates.minorants.further_solves import least_violation, optimum_by_solver, solved_again
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, optimum_by_solver, solved_again
+from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, is_linear
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
-from boostopt.problem_certificates.minorants.linear_optimum import exact_linear_interval, is_linear
 from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
-from boostopt.problem_certificates.minorants.multiplier_program import program_choice
+from boostopt.problem_certificates.minorants.multipliers_by_convex_program import program_choice
+from boostopt.problem_certificates.minorants.single_unknown_rows import SingleUnknownRows
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
     FloatPoint,
     float_point,
@@ -194,7 +194,7 @@ def _use_minorants(
     large problem without one waits for bounds of single unknowns.
     """
     failure = ""
-    bound_rows, is_linear_problem = BoundRows(read, box), is_linear(read)
+    bound_rows, is_linear_problem = SingleUnknownRows(read, box), is_linear(read)
     if is_linear_problem:  # elsewhere, steps to good tangents change these multipliers, too
         read = bound_rows.without_duals(read)
 

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import ProblemError
-from boostopt.programs.cvxpy_functions.description import Description
+from boostopt.programs.cvxpy_functions.cvxpy_description import Description
 
 
 class Inequalities:

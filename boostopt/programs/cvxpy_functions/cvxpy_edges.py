@@ -23,7 +23,7 @@ from boostopt.errors import ProblemError, attach_user_function
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction, clip_to_finite, nonnegative_residuals
 from boostopt.functions.formulas.intervals import Interval, allowance
-from boostopt.programs.cvxpy_functions.description import Description, read_description
+from boostopt.programs.cvxpy_functions.cvxpy_description import Description, read_description
 from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
 from boostopt.programs.cvxpy_functions.point_slopes import describe_linear_form
 from boostopt.programs.cvxpy_functions.value_cache import RecentValues

@@ -34,7 +34,7 @@ from boostopt.programs.cvxpy_functions.convex_inequalities import (
     inequality_expression,
     is_open_inequality,
 )
-from boostopt.programs.cvxpy_functions.description import (
+from boostopt.programs.cvxpy_functions.cvxpy_description import (
     MIX_FRACTIONS,
     Description,
     check_constraints,

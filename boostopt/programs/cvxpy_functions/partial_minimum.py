@@ -41,7 +41,7 @@ from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, float_pullback, proposed_choices
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, with_unit_sum
-from boostopt.programs.cvxpy_functions.description import MIX_FRACTIONS, Description
+from boostopt.programs.cvxpy_functions.cvxpy_description import MIX_FRACTIONS, Description
 from boostopt.programs.cvxpy_functions.point_slopes import WIDTH, PointSlopes
 from boostopt.programs.cvxpy_functions.value_cache import RecentValues
 

@@ -11,7 +11,7 @@ from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt.functions.numerics.capped_softmax import log_or_neg_inf
 from boostopt.programs.program import Examples
-from boostopt.programs.step_rules.step_sizes import smooth_margin, step_to_largest_smooth_margin
+from boostopt.programs.step_rules.adaboost_step_sizes import smooth_margin, step_to_largest_smooth_margin
 
 
 @dataclass(frozen=True, eq=False)

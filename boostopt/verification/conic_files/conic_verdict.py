@@ -11,7 +11,7 @@ from boostopt.verification.conic_files.conic_statement import CONIC_FILES, conic
 from boostopt.verification.conic_kernel.conic_checker import check_conic_document
 from boostopt.verification.conic_kernel.conic_schema import FILE_KIND, parse_conic_document, parse_conic_program
 from boostopt.verification.linear_files.linear_verdict import QUANTITY
-from boostopt.verification.linear_files.stated_programs import ProgramStatements
+from boostopt.verification.linear_files.program_of_certificate import ProgramStatements
 from boostopt.verification.problem_certificate_verdict import accepted_verification
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.verification_result import Verification, verdict_of

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from boostopt.verification.conic_kernel.cone_points import is_in_cone
 from boostopt.verification.conic_kernel.conic_schema import (
     ConicDocument,
     ConicMultipliers,
     ConicProgramStatement,
 )
+from boostopt.verification.conic_kernel.exact_cone_membership import is_in_cone
 from boostopt.verification.conic_kernel.semidefinite_forms import is_semidefinite_form
 from boostopt.verification.linear_kernel.linear_checker import (
     bound_of_slopes,

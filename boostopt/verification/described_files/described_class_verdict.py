@@ -35,7 +35,7 @@ from boostopt.verification.described_files.described_verdict import (
     parse_examples,
     require_vectors,
 )
-from boostopt.verification.described_files.part_statements import edge_part, regularizer_part
+from boostopt.verification.described_files.functions_as_problems import edge_part, regularizer_part
 from boostopt.verification.formulation_consistency import (
     check_measure,
     functions_of_parameters,

@@ -36,7 +36,7 @@ from boostopt.verification.described_files.described_proofs import (
     point_of_weights,
 )
 from boostopt.verification.described_files.described_writer import check_entries, statement_of_program, text_of_file
-from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
+from boostopt.verification.described_files.functions_as_problems import StatedPart, edge_part, regularizer_part
 from boostopt.verification.problem_certificate_writer import MAX_LOSS, lower_end, multipliers_to_json, vector_to_json
 from boostopt.verification.problem_kernel.problem_checker import lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, ScaledVector

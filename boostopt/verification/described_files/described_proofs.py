@@ -27,7 +27,7 @@ from boostopt.problem_certificates.implied_equations import with_implied_equatio
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reader import ReadProblem
-from boostopt.verification.described_files.part_statements import StatedPart
+from boostopt.verification.described_files.functions_as_problems import StatedPart
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (

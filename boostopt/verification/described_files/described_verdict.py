@@ -184,7 +184,7 @@ def _check_functions(
     formulation: Any,
 ) -> None:
     """Reject a file that states another F or G than its formulation, or than the program of the caller."""
-    from boostopt.verification.described_files.part_statements import edge_part, regularizer_part
+    from boostopt.verification.described_files.functions_as_problems import edge_part, regularizer_part
 
     trusted = trusted_formulation(
         name, program.formulation if formulation is None and program is not None else formulation

@@ -23,7 +23,7 @@ from boostopt.verification.described_files.described_verdict import (
     MAX_ENTRIES,
     verify_described_certificate,
 )
-from boostopt.verification.described_files.part_statements import StatedPart, edge_part, regularizer_part
+from boostopt.verification.described_files.functions_as_problems import StatedPart, edge_part, regularizer_part
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     working_precision,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from boostopt.verification.linear_files.linear_statement import LINEAR_FILES, linear_program_to_json
-from boostopt.verification.linear_files.stated_programs import ProgramStatements
+from boostopt.verification.linear_files.program_of_certificate import ProgramStatements
 from boostopt.verification.linear_kernel.linear_checker import check_linear_document
 from boostopt.verification.linear_kernel.linear_schema import (
     FILE_KIND,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from boostopt.verification.problem_kernel.atoms import matrix_of
-from boostopt.verification.problem_kernel.implications import implied_rows
+from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import (
     AtomNode,
     Claim,

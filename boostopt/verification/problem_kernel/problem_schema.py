@@ -204,7 +204,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class ImpliedEquations:
-    """Equations that a constraint implies, with their multipliers; see `implications`.
+    """Equations that a constraint implies, with their multipliers; see `implied_equation_checks`.
 
     Attributes
     ----------

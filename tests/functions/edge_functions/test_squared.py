@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.problems import REFERENCE_U
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
 
-from boostopt.functions.edge_functions.penalties import ElasticEdges
+from boostopt.functions.edge_functions.norm_and_elastic_net_penalties import ElasticEdges
 from boostopt.functions.edge_functions.squared_edges import SquaredEdges, SquaredPositiveEdges
 from boostopt.functions.regularizer_statements import defines_own_kind
 from boostopt.functions.regularizers.loss_conjugates import Hinge

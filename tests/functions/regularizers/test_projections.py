@@ -16,8 +16,8 @@ from boostopt import ProblemError, boost
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.functions.numerics.root_finding import find_root_by_newton
 from boostopt.oracles import RawFeatures
-from boostopt.programs.step_rules import step_sizes as projections
-from boostopt.programs.step_rules.step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
+from boostopt.programs.step_rules import adaboost_step_sizes as projections
+from boostopt.programs.step_rules.adaboost_step_sizes import smooth_margin, step_to_edge, step_to_largest_smooth_margin
 
 
 def edge_after(u: np.ndarray, log_d: np.ndarray, alpha: float) -> float:

@@ -25,8 +25,8 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import is_semidefinite, scaling_exponents
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import ReducedForm
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import PRECISION, Matrix
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_bounds import feasible_ball_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answers import PRECISION, Matrix
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import feasible_ball_point
 
 N_CORRECTIONS = 3
 """Number of corrections of the reduced matrices: each one removes the rounding errors of those before."""

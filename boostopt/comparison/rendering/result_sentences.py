@@ -10,7 +10,7 @@ from typing import Literal
 from boostopt._utils.environment import describe_environment
 from boostopt._utils.formatting import format_interval
 from boostopt.backends.accuracy_profiles import is_named_profile
-from boostopt.comparison.rendering.solver_claims import stopping_test_sentences
+from boostopt.comparison.rendering.solver_claim_sentences import stopping_test_sentences
 from boostopt.comparison.scores import MeanScore, ProgramScore
 from boostopt.comparison.solve_record import AUTO, Result, SolveRecord
 from boostopt.comparison.solve_results import SolveResults, intersect_intervals, refutation

@@ -19,7 +19,7 @@ BOUND_TOL = 1e-12
 """Relative distance of a bound of the box from that of a row up to which the box has it."""
 
 
-class BoundRows:
+class SingleUnknownRows:
     """The affine inequalities of a single unknown that a box contains.
 
     Parameters

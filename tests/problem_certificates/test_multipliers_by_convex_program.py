@@ -16,7 +16,7 @@ from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLa
 from boostopt.problem_certificates.atoms.norms import MaximumNorm, PNorm, SumNorm
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
-from boostopt.problem_certificates.minorants.multiplier_program import program_choice
+from boostopt.problem_certificates.minorants.multipliers_by_convex_program import program_choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, initial_choice
 from boostopt.problem_certificates.problem_reader import read_problem
 

@@ -12,7 +12,7 @@ from boostopt.boosting.updates.base import Update, UpdateContext, unit_weight
 from boostopt.errors import ProblemError
 from boostopt.functions.edge_functions.edge_bound_indicators import FixedEdges
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
-from boostopt.programs.step_rules.step_sizes import step_to_edge
+from boostopt.programs.step_rules.adaboost_step_sizes import step_to_edge
 
 
 class EntropyProjection(Update):

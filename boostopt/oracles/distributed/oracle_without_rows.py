@@ -8,7 +8,7 @@ from boostopt.errors import ProblemError
 from boostopt.oracles.base import HypothesisClass
 
 
-class DetachedOracle(HypothesisClass):
+class OracleWithoutRows(HypothesisClass):
     """The summary of an oracle whose rows are gone: its description and sizes."""
 
     reflexive: bool

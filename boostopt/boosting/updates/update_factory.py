@@ -11,12 +11,12 @@ from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.convex_combination_update import LineSearch, ShortStep, TwoColumnProgram
-from boostopt.boosting.updates.coordinate_ascent import CoordinateLineSearch, CoordinateStep
-from boostopt.boosting.updates.entropy_projection import EntropyProjection
-from boostopt.boosting.updates.mlpboost import MLPBoost
+from boostopt.boosting.updates.coordinate_ascent_update import CoordinateLineSearch, CoordinateStep
+from boostopt.boosting.updates.entropy_projection_update import EntropyProjection
+from boostopt.boosting.updates.mlpboost_update import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton
-from boostopt.boosting.updates.pairwise_steps import BlendedPairwise, Pairwise
-from boostopt.boosting.updates.totally_corrective import TotallyCorrective
+from boostopt.boosting.updates.pairwise_update import BlendedPairwise, Pairwise
+from boostopt.boosting.updates.totally_corrective_update import TotallyCorrective
 from boostopt.errors import OptionError
 from boostopt.programs.boosting_spec import UpdateKind
 

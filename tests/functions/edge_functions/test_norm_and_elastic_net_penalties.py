@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from support.reference_formulas import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired
 from support.speeds import many
 
-from boostopt.functions.edge_functions.penalties import AbsolutePenalty, BallEdges, ElasticEdges, OneNormEdges
+from boostopt.functions.edge_functions.norm_and_elastic_net_penalties import (
+    AbsolutePenalty,
+    BallEdges,
+    ElasticEdges,
+    OneNormEdges,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 BALLS = [BallEdges(signed, p, r) for signed in (False, True) for p in (1.0, 2.0, math.inf) for r in (0.4, 3.0)]

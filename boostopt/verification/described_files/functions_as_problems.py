@@ -20,9 +20,9 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem
+from boostopt.programs.cvxpy_functions.cvxpy_description import Description
 from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
-from boostopt.programs.cvxpy_functions.description import Description
 from boostopt.verification.problem_statement import number_to_json, problem_to_json
 
 COMPUTED_KINDS = ("formula",)

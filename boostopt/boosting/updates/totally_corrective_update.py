@@ -1,7 +1,7 @@
 """The totally corrective update: the program over all hypotheses is solved in every round.
 
 The answer of the solver is used only if it is at least as good as one corrective step, or, with bounded edges, as the
-step of `coordinate_ascent`. Theory then bounds the number of rounds, however inaccurate the solver was.
+step of `coordinate_ascent_update`. Theory then bounds the number of rounds, however inaccurate the solver was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from boostopt.boosting.run.run_state import State
 from boostopt.boosting.stabilization import WorkingSet, select_working_set
 from boostopt.boosting.updates.base import INFEASIBLE, Update, UpdateContext
 from boostopt.boosting.updates.convex_combination_update import ShortStep
-from boostopt.boosting.updates.coordinate_ascent import CoordinateStep
+from boostopt.boosting.updates.coordinate_ascent_update import CoordinateStep
 from boostopt.programs.program import Program
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.solving.solution import Solution

@@ -29,7 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.dual_bound import DualBound, Multipliers
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint
-from boostopt.problem_certificates.cone_proofs.semidefinite.precise_answers import (
+from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answers import (
     PRECISION,
     Matrix,
     PreciseAnswer,

@@ -13,7 +13,7 @@ from typing import Any
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.edge_bound_indicators import BoundedEdges
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
-from boostopt.functions.edge_functions.penalties import BallEdges, ElasticEdges, OneNormEdges
+from boostopt.functions.edge_functions.norm_and_elastic_net_penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
