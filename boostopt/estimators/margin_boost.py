@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.result_data_frames import require_numeric_columns
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
@@ -26,6 +25,7 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
+from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.probability_calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean

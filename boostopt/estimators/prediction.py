@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float, is_dask_collection
-from boostopt._utils.result_data_frames import require_numeric_columns
 from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
@@ -21,6 +20,7 @@ from boostopt.data.source_examples import numbered_features
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
 from boostopt.estimators.feature_importances import feature_importances
+from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.dask_collections import predict_lazily
 from boostopt.oracles import MatrixColumn, evaluate
 

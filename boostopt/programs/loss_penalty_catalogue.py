@@ -1,4 +1,4 @@
-"""The losses of the margins and the penalties of the hypothesis weights by name, each with its text and its function.
+"""The names of losses and penalties that `combine` accepts: the text of each, and its F or G, from `functions`.
 
 F* is the loss at -m, and G* the penalty. `loss_penalty_formulation` combines one of each.
 """

@@ -1,4 +1,4 @@
-"""The update of AdaBoost and its relatives."""
+"""The update of AdaBoost and its relatives: the next state, from the step that `adaboost_step_sizes` computes."""
 
 from __future__ import annotations
 

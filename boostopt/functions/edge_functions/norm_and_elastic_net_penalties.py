@@ -1,4 +1,4 @@
-"""Penalties of the hypothesis weights by their absolute values: balls of a norm, the elastic net, the 1-norm.
+"""Edge functions G whose conjugates penalize |w|: balls of a norm, the elastic net, the 1-norm.
 
 Each is a function g of a_q = |e_q| if weights may have any sign, and of a_q = max(0, e_q) if they are non-negative:
 

@@ -1,4 +1,4 @@
-"""The summary of an oracle in a run that is loaded without the rows."""
+"""The description and the sizes of an oracle, all that a run keeps of it when it is loaded without its rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The entropy projection along one hypothesis, and the smooth margin: one-dimensional roots that never overflow.
+"""Step sizes alpha along one hypothesis, for a given edge (entropy projection) or the largest smooth margin.
 
 With u the margins of one hypothesis, d(alpha) proportional to d exp(-alpha u) is the family of distributions through
 which boosting moves when that hypothesis gets the step alpha. Its edge u . d(alpha) decreases in alpha. The step rules
