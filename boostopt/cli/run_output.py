@@ -23,7 +23,7 @@ from boostopt.boosting.stopping_rules import rule_of
 from boostopt.errors import OptionError
 from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.programs.program_identity import certificate_fields
-from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
+from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 
 CERTIFIED_GAP_TOLERANCE = 1e-9
 """Rounding allowance: by how much a certified gap may exceed the gap that a stopping rule computed."""

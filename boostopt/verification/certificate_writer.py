@@ -25,7 +25,7 @@ from boostopt.programs.program import Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
 from boostopt.verification.described_files.described_writer import save_described_certificate
 from boostopt.verification.described_files.functions_as_problems import is_described
-from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
+from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import (
     ARRAYS_SUFFIX,
     FILE_KIND,

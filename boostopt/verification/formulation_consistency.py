@@ -23,7 +23,7 @@ from boostopt.programs.formulation_catalogue import get_formulation, list_formul
 from boostopt.programs.loss_penalty_formulation import is_combination_name
 from boostopt.programs.parameters import check_value, check_values
 from boostopt.programs.program import Examples, Program
-from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
+from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import CertificateDocument, FunctionsAsJSON
 from boostopt.verification.trusted_kernel.json_parsing import reject
 

@@ -34,7 +34,7 @@ from boostopt.verification.formulation_consistency import (
     parameter_record,
     trusted_formulation,
 )
-from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
+from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel.certificate_schema import (
     FILE_KIND,
     FORMAT,

@@ -23,7 +23,7 @@ import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task, WarmStart
 from boostopt.backends.classical.augmented_lagrangian import AugmentedLagrangian, corrective_start
-from boostopt.backends.classical.dual_forms import (
+from boostopt.backends.classical.augmented_lagrangian_forms import (
     DualForm,
     DualInWBeta,
     DualInWPsi,

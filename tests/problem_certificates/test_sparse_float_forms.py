@@ -40,7 +40,7 @@ from boostopt.problem_certificates.atoms.univariate_smooth import (
     RealPower,
 )
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.bounds.row_bounds import Box, FloatRowBounds
+from boostopt.problem_certificates.bounds.bounds_from_rows import Box, FloatRowBounds
 from boostopt.problem_certificates.minorants import stationary_multipliers
 from boostopt.problem_certificates.minorants.lagrangian_minorant import WrongSign, affine_minorant, float_minorant
 from boostopt.problem_certificates.problem_reader import read_problem

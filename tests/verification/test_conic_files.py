@@ -27,10 +27,10 @@ from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.errors import ProblemError
 from boostopt.verification import subject, verify
 from boostopt.verification.conic_files.conic_verdict import verify_conic_certificate
-from boostopt.verification.conic_kernel import conic_schema, semidefinite_forms
+from boostopt.verification.conic_kernel import conic_schema, exact_semidefiniteness_proofs
 from boostopt.verification.conic_kernel.conic_schema import Cone
 from boostopt.verification.conic_kernel.exact_cone_membership import is_in_cone
-from boostopt.verification.conic_kernel.semidefinite_forms import is_semidefinite_form
+from boostopt.verification.conic_kernel.exact_semidefiniteness_proofs import is_semidefinite_form
 from boostopt.verification.linear_kernel import linear_schema
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
 from boostopt.verification.trusted_kernel.json_parsing import SizeLimit
@@ -414,7 +414,7 @@ def test_forms_are_semidefinite_by_their_diagonal_or_by_elimination(monkeypatch:
         chain = np.diag(np.full(300, 1.7)) - 0.9 * (np.eye(300, k=1) + np.eye(300, k=-1))
         assert not is_semidefinite_form(rows_of(chain))
         assert is_semidefinite_form(rows_of(chain), [Fraction(1, 10)] * 300)
-        monkeypatch.setattr(semidefinite_forms, "MAX_PRODUCTS", 10)
+        monkeypatch.setattr(exact_semidefiniteness_proofs, "MAX_PRODUCTS", 10)
         with pytest.raises(SizeLimit, match="products"):
             is_semidefinite_form(rows_of(singular))
 
@@ -427,7 +427,9 @@ def test_the_checker_imports_no_solver_and_nothing_that_makes_certificates() -> 
         "boostopt.verification.trusted_kernel.json_parsing",
     }
     check_imports(
-        KERNEL, {"conic_checker", "conic_schema", "exact_cone_membership", "semidefinite_forms"}, permitted_modules
+        KERNEL,
+        {"conic_checker", "conic_schema", "exact_cone_membership", "exact_semidefiniteness_proofs"},
+        permitted_modules,
     )
 
 

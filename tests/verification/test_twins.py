@@ -47,7 +47,7 @@ from boostopt.functions.regularizers.linear_tilt import Tilted
 from boostopt.functions.regularizers.relative_entropy import UnnormalizedRelativeEntropy
 from boostopt.programs.program import Examples
 from boostopt.rows.margin_matrix import MarginMatrix
-from boostopt.verification.function_statements import edge_to_json, regularizer_to_json
+from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 from boostopt.verification.trusted_kernel import checker as checking
 from boostopt.verification.trusted_kernel.checker import matrix_digest
 from boostopt.verification.trusted_kernel.conjugates import (

@@ -30,7 +30,13 @@ import scipy.optimize
 
 from boostopt._utils.array_types import HypothesisVector
 from boostopt.backends.base import NEEDS_SEPARABLE_REASON, Attempt, Backend, Capability, Task
-from boostopt.backends.classical.dual_forms import DualForm, Lagrangian, ReducedDual, dual_forms, row_multipliers
+from boostopt.backends.classical.augmented_lagrangian_forms import (
+    DualForm,
+    Lagrangian,
+    ReducedDual,
+    dual_forms,
+    row_multipliers,
+)
 from boostopt.backends.incumbent_certificate import Incumbent
 from boostopt.errors import require_not_none, unknown_name
 from boostopt.functions.edge_functions.base import MAX_HYPOTHESIS_WEIGHT

@@ -17,7 +17,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, balls, matrix, round_down, round_up
 from boostopt.problem_certificates.atoms.base import UNBOUNDED, intersection
-from boostopt.problem_certificates.bounds.row_bounds import BoundedRow, Box, RowBounds, bounded_rows
+from boostopt.problem_certificates.bounds.bounds_from_rows import BoundedRow, Box, RowBounds, bounded_rows
 from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MAX_ROUNDS = 12

@@ -20,7 +20,7 @@ from boostopt.verification.conic_kernel.conic_schema import (
     ConicProgramStatement,
 )
 from boostopt.verification.conic_kernel.exact_cone_membership import is_in_cone
-from boostopt.verification.conic_kernel.semidefinite_forms import is_semidefinite_form
+from boostopt.verification.conic_kernel.exact_semidefiniteness_proofs import is_semidefinite_form
 from boostopt.verification.linear_kernel.linear_checker import (
     bound_of_slopes,
     check_point,
