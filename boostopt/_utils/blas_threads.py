@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 
@@ -188,7 +189,7 @@ def _is_process_wide(library: BlasLibrary, threads: int) -> bool:
 def _loaded_blas_libraries() -> Sequence[BlasLibrary]:
     """Return the BLAS libraries of NumPy, of SciPy and of any other loaded package."""
     # This module loads SciPy's own BLAS library. Imported later, the library would not be listed.
-    import scipy.linalg  # noqa: F401 # pyright: ignore[reportUnusedImport]
+    import_module("scipy.linalg")
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas").lib_controllers

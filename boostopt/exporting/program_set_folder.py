@@ -136,9 +136,9 @@ class SetFolder:
         )
 
 
-def validate_folder_path(folder: str | PathLike[str]) -> Path:
+def validate_folder_path(folder: Any) -> Path:
     """Return the path of a folder, which need not exist."""
-    if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):
         raise invalid_value_error("folder", "the path of a folder", folder, 'Pass one such as "programs".')
     return Path(folder)
 

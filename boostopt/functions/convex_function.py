@@ -25,7 +25,8 @@ T = TypeVar("T")
 def computed_attribute(method: Callable[[Any], T]) -> T:
     """Return a cached property for a constant of the base class that a subclass computes, such as `cones`.
 
-    Type checkers see the type of the value, so that other subclasses can state the constant as a class attribute.
+    Type checkers see the type of the value, so that other subclasses can state the constant as a class attribute. A
+    constant that the base declares by `ClassVar` is assigned: `cones: ClassVar[...] = computed_attribute(_cones)`.
     """
     return cast(T, cached_property(method))
 

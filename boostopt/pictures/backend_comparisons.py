@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from textwrap import shorten
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -149,6 +150,14 @@ def _draw_bars(axis: Axes, backends: list[str], scores: list[ProgramScore]) -> N
     axis.set_xlim(0.0, max(float(starts.max()), 1.0))
 
 
+def _solve_records(comparison: Any) -> Sequence[SolveRecord]:
+    """Return the runs of a comparison, or the runs themselves, checked."""
+    runs = comparison.rows if isinstance(comparison, Comparison) else comparison
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, SolveRecord) for run in runs):
+        raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
+    return runs
+
+
 def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument = None, brief: bool = False) -> Figure:
     """Draw the certified intervals of a comparison, as distances from the middle of their intersection.
 
@@ -173,10 +182,8 @@ def intervals(comparison: Comparison | Sequence[SolveRecord], axes: AxesArgument
     ProblemError
         The intersection of the intervals does not have two finite bounds, so that no middle is defined.
     """
-    runs = comparison.rows if isinstance(comparison, Comparison) else comparison
+    runs = _solve_records(comparison)
     brief = check_flag("brief", brief)
-    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, SolveRecord) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
     low, high = intersect_intervals(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(

@@ -83,7 +83,7 @@ def decision_regions(
     ----------
     Raetsch, Onoda, Mueller 2001, figures 2, 6 and 8 (right), are pictures of this kind.
     """
-    if not isinstance(classifier, HasDecisionFunction):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not callable(getattr(classifier, "decision_function", None)):
         raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")
     resolution = check_integer(
         "resolution", resolution, MIN_RESOLUTION, advice="Pass how many points there are along an axis."

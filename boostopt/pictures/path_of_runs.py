@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.validation import check_instance
 from boostopt.boosting.regularization_path import RegularizationPath
 from boostopt.boosting.run.run import Run
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.hypothesis_descriptions import in_words
 from boostopt.pictures.style import BLUE, GREY, AxesArgument, curve_style, make_panels
@@ -58,8 +59,7 @@ def path_of_runs(path: RegularizationPath, axes: AxesArgument = None, names: Seq
     ProblemError
         The path has no run, or not one for each value.
     """
-    if not isinstance(path, RegularizationPath):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected a path, what boostopt.path returns; got {type(path).__name__}. Pass the path.")
+    check_instance("path", path, RegularizationPath, "a path, what boostopt.path returns", "Pass the path.")
     if not len(path.runs) == len(path.values) > 0:
         raise ProblemError(
             f"a path must have one value at least, and a run for each; got {len(path.values)} value(s) and "

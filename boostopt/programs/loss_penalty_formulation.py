@@ -11,10 +11,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
-from boostopt._utils.validation import check_flag
-from boostopt.errors import OptionError, short_repr, unknown_name
+from boostopt._utils.validation import check_choice, check_flag
+from boostopt.errors import OptionError, unknown_name
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.intercept import InterceptEdges
 from boostopt.functions.regularizers.base import Regularizer
@@ -45,13 +46,28 @@ class LossPenaltyFormulation(Formulation[Any]):
     def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
         self.loss, self.penalty = LOSSES[loss], PENALTIES[penalty]
         self.signed, self.intercept = signed, intercept
-        # The class attributes of other formulations are attributes of the object here, because they depend on the pair.
-        self.Parameters = _parameters(loss, penalty)  # pyright: ignore[reportAttributeAccessIssue]
-        end = f"{SEPARATOR}{INTERCEPT_SUFFIX}" if intercept else ""
-        self.name = f"{loss}{SEPARATOR}{SIGNED_PREFIX if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
-        loss_text, penalty_text = self.loss.text, self.penalty.text
-        self.title = title_of(loss_text, penalty_text, signed, intercept)  # pyright: ignore[reportAttributeAccessIssue]
-        self.sources = (loss_text.source, penalty_text.source)  # pyright: ignore[reportAttributeAccessIssue]
+        self._names = loss, penalty
+
+    # The constants of other formulations depend on the pair.
+
+    def _pair_name(self) -> str:
+        loss, penalty = self._names
+        end = f"{SEPARATOR}{INTERCEPT_SUFFIX}" if self.intercept else ""
+        return f"{loss}{SEPARATOR}{SIGNED_PREFIX if self.signed else ''}{penalty}{end}"
+
+    def _pair_title(self) -> str:
+        return title_of(self.loss.text, self.penalty.text, self.signed, self.intercept)
+
+    def _pair_sources(self) -> tuple[str, ...]:
+        return (self.loss.text.source, self.penalty.text.source)
+
+    def _pair_parameters(self) -> type[Any]:
+        return _parameters(*self._names)
+
+    name: ClassVar[str] = computed_attribute(_pair_name)
+    title: ClassVar[str] = computed_attribute(_pair_title)
+    sources: ClassVar[tuple[str, ...]] = computed_attribute(_pair_sources)
+    Parameters: ClassVar[type[Any]] = computed_attribute(_pair_parameters)
 
     def __eq__(self, value: object) -> bool:
         return isinstance(value, LossPenaltyFormulation) and value.name == self.name
@@ -103,10 +119,7 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
         A name is unknown, or the penalty has no form with signed weights, or no form with an intercept.
     """
     for role, name, table in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise OptionError(f"expected the name of a {role}; got {short_repr(name)}. Pass one of {', '.join(table)}.")
-        if name not in table:
-            raise unknown_name(role, name, table)
+        check_choice(role, name, table)
     if (
         check_flag("signed", signed, "Pass whether weights may be negative.")
         and PENALTIES[penalty].text.problems[1] is None

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from boostopt._utils.files import write_atomically
-from boostopt._utils.validation import check_path
+from boostopt._utils.validation import check_instance, check_path
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
 from boostopt.comparison.solve_results import SolveResults
 from boostopt.comparison.work_precision.work_precision import WorkPrecision
-from boostopt.errors import OptionError
 from boostopt.reporting.requirements import check_place, check_tools
 
 TEMPLATE_FOLDER = Path(__file__).parent
@@ -44,10 +43,7 @@ def to_html(result: Comparison | Benchmark | WorkPrecision) -> str:
         `result` is none of these.
     """
     check_tools()
-    if not isinstance(result, SolveResults):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(
-            f"expected what compare, benchmark or precision returns; got {type(result).__name__}. Pass that."
-        )
+    check_instance("result", result, SolveResults, "what compare, benchmark or precision returns", "Pass that.")
     from boostopt.reporting.report_data import build_report_data
 
     return _load_template().render(c=build_report_data(result))

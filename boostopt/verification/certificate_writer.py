@@ -21,6 +21,7 @@ from boostopt._utils.files import write_atomically, write_plain_npz
 from boostopt._utils.validation import check_instance, check_path, invalid_value_error
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import ProblemError
+from boostopt.functions.regularizers.norms.norm_regularizers import NormBall
 from boostopt.programs.program import Program, check_certificate_sizes
 from boostopt.solving.solution import Solution
 from boostopt.verification.described_files.described_writer import save_described_certificate
@@ -83,17 +84,23 @@ def save(
     DataError
         The file cannot be written.
     """
-    pair = (certified.program, certified.certificate) if isinstance(certified, Solution) else certified
-    expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
-    if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise invalid_value_error("certified", expected, certified, advice)
-    program = check_instance("certified", pair[0], Program, expected, advice)
-    certificate = check_certificate_sizes(program, check_instance("certified", pair[1], Certificate, expected, advice))
+    program, certificate = _program_and_certificate(certified)
     if is_described(program.regularizer, program.edge_function):
         save_described_certificate(program, certificate, path, to_json_value(_metadata(certified, provenance)))
         return
     statement, arrays = statement_and_arrays(program, certificate.w)
     write_certificate_file(path, *add_claim(statement, arrays, program, certificate, _metadata(certified, provenance)))
+
+
+def _program_and_certificate(certified: Any) -> tuple[Program, Certificate]:
+    """Return the program and the certificate of a solution or of a pair, checked."""
+    pair = (certified.program, certified.certificate) if isinstance(certified, Solution) else certified
+    expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise invalid_value_error("certified", expected, certified, advice)
+    program = check_instance("certified", pair[0], Program, expected, advice)
+    certificate = check_instance("certified", pair[1], Certificate, expected, advice)
+    return program, check_certificate_sizes(program, certificate)
 
 
 def statement_and_arrays(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -252,9 +259,9 @@ def _lower_bound_proof(program: Program, z: Array) -> tuple[dict[str, float], di
     F = program.regularizer
     statement = regularizer_to_json(F, program.examples).numbers
     is_relative_entropy = statement.get("base", statement)["kind"] == "relative entropy"
-    if getattr(F, "is_singleton", False) and statement["kind"] == "norm ball":
+    if isinstance(F, NormBall) and F.is_singleton and statement["kind"] == NormBall.kind:
         s = _tangent_multiplier(F, z)
-        point = F.base.conjugate_at(z - s)  # pyright: ignore[reportAttributeAccessIssue]
+        point = F.base.conjugate_at(z - s)
     else:
         point = F.conjugate_at(z)
         s = point.multipliers.get("s")

@@ -28,6 +28,7 @@ from boostopt._utils.array_types import Array, Float, Int
 from boostopt.boosting.objectives.margin_histogram import MarginHistogram, WeightFunction
 from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.errors import ProblemError, require_not_none
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
@@ -198,8 +199,8 @@ class ExactLoss(ExactObjective):
 
     refinement_is_verifiable = False
 
-    @property
-    def unit(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+    @computed_attribute
+    def unit(self) -> int:
         return self.n_examples
 
     def for_sample(self, n_examples: int) -> ExactLoss:

@@ -20,6 +20,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt.boosting_certificates.nan_checks import as_bound
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.formulation import Formulation
@@ -161,12 +162,16 @@ class SoftMarginFormulation(Formulation[Any]):
     """The formulation max over w of -F0*(-Uw): the objective of a run, without the smoothing term of F."""
 
     name: ClassVar[str] = "soft_margin"
-    title = "Soft margin"
     Parameters = _NoParameters
 
     def __init__(self, F0: Regularizer, G: EdgeFunction, measure: str = SOFT_MARGIN) -> None:
         self._F0, self._G = F0, G
-        self.title = measure.capitalize()  # pyright: ignore[reportAttributeAccessIssue]
+        self._measure = measure
+
+    def _measure_title(self) -> str:
+        return self._measure.capitalize()
+
+    title: ClassVar[str] = computed_attribute(_measure_title)
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
         return self._F0

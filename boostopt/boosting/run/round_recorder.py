@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.validation import invalid_value_error
@@ -177,12 +176,12 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[SoftMarginObjective,
     )
 
 
-def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
+def _test(test: Any, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
     """Check the test examples and return the test set."""
     if test is None:
         return None
     advice = "Pass features of shape (n, features) and a class for each row."
-    if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(test, tuple | list) or len(test) != 2:
         raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
     labels, rows = as_signs(y), FeatureMatrix(X).n

@@ -6,6 +6,7 @@ and what to do, are in the diagnosis.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def warn_once(warning: Warning, details: str, stacklevel: int) -> None:
         As in `warnings.warn`, counted from the caller.
     """
     vars(warning)["details"] = details
-    frame: Any = sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    frame: Any = inspect.currentframe()
     for _ in range(stacklevel):
         frame = frame.f_back or frame
     module, line = str(frame.f_globals.get("__name__", "")), int(frame.f_lineno)

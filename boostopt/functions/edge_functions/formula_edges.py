@@ -93,13 +93,14 @@ class FormulaEdges(EdgeFunction):
         """Return the derivative of g for t edges."""
         return MonotoneDerivative.on_box(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         e = cp.Variable(2)
         value = to_cvxpy(self._formula.value, e, "e", {})
         if value is None:
             return frozenset({"linear", INTERIOR_CONE})
         return required_cones(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     def statement(self) -> dict[str, Any]:
         return {"kind": self.kind, "text": self.text, "parameters": dict(self.parameters)}

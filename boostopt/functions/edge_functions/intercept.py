@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,9 +45,10 @@ class InterceptEdges(EdgeFunction):
             "base", self.base, EdgeFunction, "an edge function", "Make one, such as MaximumEdge().", ProblemError
         )
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return self.base.cones | {"linear"}
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     @computed_attribute
     def has_closed_form_conjugate(self) -> bool:

@@ -128,9 +128,10 @@ class BallEdges(AbsolutePenalty):
         super().__post_init__()
         read_fields(self, p=_exponent, r=positive_parameter)
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return frozenset({"linear", "second_order"} if self.p == 2.0 else {"linear"})
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     def statement(self) -> dict[str, Any]:
         return {**super().statement(), "p": self.p, "r": self.r}

@@ -44,9 +44,10 @@ class Tilted(DelegatingRegularizer):
             return None
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return self.base.cones
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     @computed_attribute
     def on_simplex(self) -> bool:

@@ -82,9 +82,10 @@ class PowerDivergence(Separable):
                 f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples with c = 0."
             )
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     @property
     def N(self) -> int:

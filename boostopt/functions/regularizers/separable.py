@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -284,9 +284,10 @@ class SeparableSum(Separable):
                 "terms must be regularizers of non-negative weights; got a lower bound that is not 0. Pass other terms."
             )
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return frozenset[str]().union(*(term.cones for term in self.terms))
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     @computed_attribute
     def on_simplex(self) -> bool:

@@ -9,6 +9,7 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -164,9 +165,9 @@ class PNorm(Norm):
     exponent: Ball
     is_euclidean: bool
 
-    def __init__(self, exponent: object) -> None:
-        self.p = float(exponent)  # pyright: ignore[reportArgumentType]
-        self.exponent = ball(exponent)  # pyright: ignore[reportArgumentType]
+    def __init__(self, exponent: float | Fraction) -> None:
+        self.p = float(exponent)
+        self.exponent = ball(exponent)
         self.is_euclidean = exponent == 2
 
     def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:

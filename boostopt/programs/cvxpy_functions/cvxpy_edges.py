@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,12 +62,13 @@ class CvxpyEdges(EdgeFunction):
 
     _conjugates: RecentValues[float] = field(default_factory=RecentValues[float], init=False, repr=False)
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         description = self._description(2)
         e = description.variable
         constraints = [*description.constraints, e <= 1, e >= -1]
         return required_cones(cp.Problem(cp.Minimize(description.expression), constraints))
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     def settle(self, t: int) -> None:
         self._minimum(t)

@@ -15,7 +15,7 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -204,11 +204,12 @@ class CvxpyRegularizer(Regularizer):
     def _caps(self) -> Interval:
         return exact_caps(self.domain, self.domain.upper)
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         description = self._description
         sides = CappedSimplexIndicator(self.domain).cvxpy_value(description.variable)[1]
         return required_cones(cp.Problem(cp.Minimize(description.expression), [*description.constraints, *sides]))
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     @property
     def N(self) -> int:

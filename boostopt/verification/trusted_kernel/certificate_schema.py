@@ -403,12 +403,12 @@ def _load_array_file(path: Path, digest: str, max_bytes: int) -> dict[str, np.nd
         if unpacked > len(packed):
             reject(f"{path.name} must not be compressed")
         with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
-            result = {name: archive[name] for name in archive.files}
+            result: dict[str, Any] = {name: archive[name] for name in archive.files}
     except (Rejected, MemoryError):
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise Rejected(f"{path.name} is not an npz file of plain arrays: {failure}"[:300]) from failure
     for name, array in result.items():
-        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= MAX_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= MAX_ENTRY).all()):
             reject(f"the array {name} must hold finite float64 numbers")
     return result

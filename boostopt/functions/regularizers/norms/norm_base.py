@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -72,9 +72,10 @@ class NormRegularizer(DelegatingRegularizer):
         """Return the exponent of a norm, checked."""
         return check_number(name, value, "a finite number above 1", lambda p: 1.0 < p < np.inf, error=ProblemError)
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     def statement(self, c: ExampleVector, d0: ExampleVector, nus: tuple[float, ...] = ()) -> Statement | None:
         base = statement_of(self.base, c, d0, nus)

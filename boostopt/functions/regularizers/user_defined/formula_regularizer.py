@@ -307,13 +307,14 @@ class FormulaRegularizer(Separable):
         statement = statement_with_caps(numbers, self.upper, c, (self.domain.nu, *nus), in_support)
         return Statement(statement.numbers, {**statement.arrays, **arrays})
 
-    @computed_attribute
-    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def _required_cones(self) -> frozenset[str]:
         d = cp.Variable(self.N)
         value = self._cvxpy_expression(d)
         if value is None:
             return frozenset({"linear", INTERIOR_CONE})
         return required_cones(cp.Problem(cp.Minimize(value), CappedSimplexIndicator(self.domain).cvxpy_value(d)[1]))
+
+    cones: ClassVar[frozenset[str]] = computed_attribute(_required_cones)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value = self._cvxpy_expression(d)
