@@ -22,7 +22,7 @@ from benchmarks.pages import replace_between
 from benchmarks.pages import row as table_row
 from boostopt._utils.environment import describe_environment
 from boostopt.comparison.failures import FAILURE_TEXTS
-from boostopt.comparison.rendering.result_sentences import format_median_seconds, format_ratio
+from boostopt.comparison.rendering.score_sentences import format_median_seconds, format_ratio
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.solve_record import FAILURE_KINDS, SolveRecord
 from boostopt.instances.standard import TWO_COLUMN_FORMULATIONS

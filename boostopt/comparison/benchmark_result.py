@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import to_json_text
 from boostopt.comparison.failures import FAILURE
-from boostopt.comparison.rendering.result_sentences import measurement_text
+from boostopt.comparison.rendering.score_sentences import measurement_text
 from boostopt.comparison.scores import MEAN, SCORE
 from boostopt.comparison.solve_record import Result
 from boostopt.comparison.solve_results import MeasuredSolves

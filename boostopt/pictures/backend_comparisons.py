@@ -15,7 +15,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from boostopt._utils.validation import check_choice, check_flag
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.compare import Comparison
-from boostopt.comparison.rendering.result_sentences import gap_request_text, mean_time_text, no_answer_reason
+from boostopt.comparison.rendering.result_sentences import no_answer_reason
+from boostopt.comparison.rendering.score_sentences import gap_request_text, mean_time_text
 from boostopt.comparison.scores import SHIFT_SECONDS, MeanScore, ProgramScore
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import conflicting_backends, intersect_intervals

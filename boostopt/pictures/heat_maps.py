@@ -17,7 +17,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from boostopt._utils.validation import check_flag, invalid_value_error, is_real_number
 from boostopt.comparison.benchmark_result import Benchmark
-from boostopt.comparison.rendering.result_sentences import format_median_seconds, gap_request_text
+from boostopt.comparison.rendering.score_sentences import format_median_seconds, gap_request_text
 from boostopt.comparison.scores import ProgramScore
 from boostopt.comparison.solve_record import Result
 from boostopt.errors import ProblemError

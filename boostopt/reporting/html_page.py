@@ -78,7 +78,7 @@ def _load_template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    from boostopt.comparison.rendering import result_sentences as wording
+    from boostopt.comparison.rendering import result_sentences, score_sentences
     from boostopt.comparison.solve_results import conflicting_backends
     from boostopt.reporting import log_sections as logs
 
@@ -92,7 +92,13 @@ def _load_template() -> Any:
         keep_trailing_newline=True,
     )
     style = Markup((TEMPLATE_FOLDER / "report.css").read_text(encoding="utf-8"))
-    names = {"style": style, "words": wording, "logs_of": logs, "conflicting_backends": conflicting_backends}
+    names = {
+        "style": style,
+        "words": result_sentences,
+        "score_words": score_sentences,
+        "logs_of": logs,
+        "conflicting_backends": conflicting_backends,
+    }
     return environment.get_template("report.html", globals=names)
 
 

@@ -9,21 +9,23 @@ from markupsafe import Markup
 
 from boostopt.comparison.benchmark_result import Benchmark
 from boostopt.comparison.rendering.result_sentences import (
-    EMPTY_CELL,
-    BenchmarkCell,
     Conclusion,
     contradiction_advice,
-    failure_reasons,
-    fastest_backends_text,
-    gap_request_text,
     is_problem,
-    mean_cells,
     refuted_values,
-    score_cells,
     sent_accuracies,
     summarize_comparison,
     summarize_program,
     trivial_bounds,
+)
+from boostopt.comparison.rendering.score_sentences import (
+    EMPTY_CELL,
+    BenchmarkCell,
+    failure_reasons,
+    fastest_backends_text,
+    gap_request_text,
+    mean_cells,
+    score_cells,
 )
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.solve_record import SolveRecord

@@ -13,11 +13,11 @@ from boostopt import compare, get_formulation
 from boostopt.comparison.rendering.result_sentences import (
     CONTRADICTION_ADVICE,
     accuracy_request_text,
-    gap_request_text,
     proved_interval_text,
     sent_accuracies,
     summarize_program,
 )
+from boostopt.comparison.rendering.score_sentences import gap_request_text
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import conflicting_backends, intersect_intervals
 

@@ -28,12 +28,8 @@ from support.problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.documents import load_results
-from boostopt.comparison.rendering.result_sentences import (
-    accuracy_request_text,
-    format_median_seconds,
-    proved_interval_text,
-    score_time_text,
-)
+from boostopt.comparison.rendering.result_sentences import accuracy_request_text, proved_interval_text
+from boostopt.comparison.rendering.score_sentences import format_median_seconds, score_time_text
 from boostopt.pictures.heat_maps import MAX_PROGRAMS
 from boostopt.programs.program_identity import describe_program
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html

@@ -12,18 +12,20 @@ from rich.text import Text
 from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import fold_backend_name, widest_fitting, wrap_footnote
 from boostopt.comparison.rendering.result_sentences import (
+    contradiction_advice,
+    refuted_values,
+    summarize_program,
+    trivial_bounds,
+)
+from boostopt.comparison.rendering.score_sentences import (
     EMPTY_CELL,
     BenchmarkCell,
-    contradiction_advice,
     failure_reasons,
     fastest_backends_text,
     gap_request_text,
     mean_cells,
     measurement_text,
-    refuted_values,
     score_cells,
-    summarize_program,
-    trivial_bounds,
 )
 from boostopt.comparison.rendering.solver_claim_sentences import forms_text
 from boostopt.comparison.scores import SHIFT_SECONDS

@@ -15,7 +15,6 @@ from boostopt.comparison.failures import failure_texts
 from boostopt.comparison.rendering.console_tables import request_text
 from boostopt.comparison.rendering.result_sentences import (
     claimed_value_text,
-    conditions_text,
     contradiction_advice,
     format_seconds,
     gap_text,
@@ -26,6 +25,7 @@ from boostopt.comparison.rendering.result_sentences import (
     relative_width,
     worst_residual_text,
 )
+from boostopt.comparison.rendering.score_sentences import conditions_text
 from boostopt.comparison.rendering.solver_claim_sentences import (
     STOPPING_TEST_TEXT,
     forms_text,

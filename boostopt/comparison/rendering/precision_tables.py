@@ -14,12 +14,8 @@ from boostopt._utils.formatting import html_table
 from boostopt.comparison.benchmark import GAPS
 from boostopt.comparison.rendering.console_tables import fold_backend_name, widest_fitting, wrap_footnote
 from boostopt.comparison.rendering.paper_tables import PaperTable, format_power_of_ten
-from boostopt.comparison.rendering.result_sentences import (
-    conditions_text,
-    contradiction_advice,
-    format_median_seconds,
-    summarize_program,
-)
+from boostopt.comparison.rendering.result_sentences import contradiction_advice, summarize_program
+from boostopt.comparison.rendering.score_sentences import conditions_text, format_median_seconds
 from boostopt.comparison.rendering.solver_claim_sentences import STOPPING_TEST_TEXT, ratio_cell, stopping_test_sentences
 from boostopt.comparison.work_precision.precision_lines import PrecisionLines
 from boostopt.comparison.work_precision.precision_points import CheapestRequest, PrecisionPoint
