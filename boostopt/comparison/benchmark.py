@@ -30,7 +30,8 @@ from boostopt.comparison.rendering.progress_output import BenchmarkProgress, ben
 from boostopt.comparison.results_log import ResultsLog
 from boostopt.comparison.solve_record import Result, SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings
-from boostopt.comparison.solver_handles import ProblemSolvers, SolverHandle, as_comparable, open_solvers
+from boostopt.comparison.solvers.solver_handles import SolverHandle, as_comparable
+from boostopt.comparison.solvers.solvers_by_name import ProblemSolvers, open_solvers
 from boostopt.errors import OptionError
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program

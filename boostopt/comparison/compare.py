@@ -27,7 +27,8 @@ from boostopt.comparison.rendering.result_sentences import (
 from boostopt.comparison.rendering.solver_claim_sentences import ratio_cell
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.solve_results import BenchmarkSettings, SolveResults, conflicting_backends, intersect_intervals
-from boostopt.comparison.solver_handles import ProblemSolvers, as_comparable, open_solvers
+from boostopt.comparison.solvers.solver_handles import as_comparable
+from boostopt.comparison.solvers.solvers_by_name import ProblemSolvers, open_solvers
 from boostopt.errors import ProblemError
 from boostopt.programs.program import Program
 from boostopt.programs.program_identity import describe_program, program_facts

@@ -17,7 +17,8 @@ from boostopt.comparison.benchmark_options import (
     benchmark_options,
 )
 from boostopt.comparison.results_log import ACCURACIES
-from boostopt.comparison.solver_handles import ProblemSolvers, SolverHandle
+from boostopt.comparison.solvers.solver_handles import SolverHandle
+from boostopt.comparison.solvers.solvers_by_name import ProblemSolvers
 from boostopt.comparison.work_precision.work_precision import WorkPrecision
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.programs.program import Program
