@@ -30,7 +30,14 @@ import boostopt.verification.problem_certificate_verdict as verdicts
 
 FOLDER = Path(str(verdicts.__file__)).parent / "problem_kernel"
 PACKAGE = "boostopt.verification.problem_kernel"
-MODULES = ("rationals_and_balls", "atoms", "problem_schema", "implied_equation_checks", "problem_checker")
+MODULES = (
+    "rationals_and_balls",
+    "atoms",
+    "matrix_atoms",
+    "problem_schema",
+    "implied_equation_checks",
+    "problem_checker",
+)
 """The modules of the checker, in the order of their imports."""
 
 FAULTS: Mapping[str, tuple[str, str, str]] = {
@@ -119,33 +126,33 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
         "return total(entropy_term(entry, mu) for entry in s) if min(s) >= 0 and sum(s) == mu else None",
         "return mu",
     ),
-    "the largest eigenvalue": ("atoms", "return ZERO if is_semidefinite(S) else None", "return ZERO"),
+    "the largest eigenvalue": ("matrix_atoms", "return ZERO if is_semidefinite(S) else None", "return ZERO"),
     "the power mean": ("atoms", "return ZERO if is_at_most(Fraction(1), size) else None", "return ZERO"),
     "the spectral norm": (
-        "atoms",
+        "matrix_atoms",
         "return ZERO if size is not None and is_at_most(size, Fraction(1)) else None",
         "return ZERO",
     ),
-    "the nuclear norm": ("atoms", "return ZERO if is_semidefinite(block) else None", "return ZERO"),
-    "the matrix fraction": ("atoms", "return ZERO if is_semidefinite(rest) else None", "return ZERO"),
+    "the nuclear norm": ("matrix_atoms", "return ZERO if is_semidefinite(block) else None", "return ZERO"),
+    "the matrix fraction": ("matrix_atoms", "return ZERO if is_semidefinite(rest) else None", "return ZERO"),
     "the product with the exponential": (
         "atoms",
         "return pair_sum(pair_product(mu, pair_product(u, exponential(u))), -pair_product(s[0], u))",
         "return ZERO",
     ),
     "the sum of the largest eigenvalues": (
-        "atoms",
+        "matrix_atoms",
         "return ZERO if is_semidefinite(S) and is_semidefinite(rest) else None",
         "return ZERO",
     ),
-    "the matrix entropy": ("atoms", "return -pair_product(mu, trace_of_exponential(H))", "return ZERO"),
+    "the matrix entropy": ("matrix_atoms", "return -pair_product(mu, trace_of_exponential(H))", "return ZERO"),
     "the perspective": (
         "atoms",
         "return ZERO if bound is not None and is_at_most(s[-1], bound) else None",
         "return ZERO",
     ),
     "the determinant": (
-        "atoms",
+        "matrix_atoms",
         "total([Fraction(self.n), value,",
         "total([Fraction(2 * self.n), value,",
     ),

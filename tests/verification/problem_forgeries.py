@@ -29,11 +29,11 @@ from boostopt.verification.exact_proofs.exact_multipliers import LinearSystem
 from boostopt.verification.exact_proofs.exact_slopes import GroupSlopes
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
 from boostopt.verification.problem_certificate_writer import multipliers_to_json
-from boostopt.verification.problem_kernel.atoms import (
+from boostopt.verification.problem_kernel.atoms import QuadraticForm
+from boostopt.verification.problem_kernel.matrix_atoms import (
     LargestEigenvalue,
     MatrixAtom,
     MatrixFraction,
-    QuadraticForm,
     SumOfLargestEigenvalues,
 )
 from boostopt.verification.problem_kernel.problem_checker import lagrangian

@@ -25,7 +25,7 @@ from boostopt import ProblemError, certify_problem
 from boostopt.problem_certificates.problem_certificate import ProblemCertificate
 from boostopt.verification import subject, verify
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
-from boostopt.verification.problem_kernel import atoms, problem_schema, rationals_and_balls
+from boostopt.verification.problem_kernel import atoms, matrix_atoms, problem_schema, rationals_and_balls
 from boostopt.verification.problem_kernel.problem_checker import check_ray
 from boostopt.verification.problem_statement import STATEMENT_BITS, rational_of
 
@@ -256,14 +256,14 @@ ATOMS: dict[str, tuple[atoms.Atom, int, float]] = {
     "log-sum-exp": (atoms.LogSumExp(), 3, 0.0),
     "geometric mean": (atoms.GeometricMean((Fraction(1, 4), Fraction(3, 4))), 2, 2.0),
     "power mean": (atoms.PowerMean(Fraction(-1)), 3, 2.0),
-    "spectral norm": (atoms.SpectralNorm(2, 3), 6, 0.0),
-    "nuclear norm": (atoms.NuclearNorm(2, 3), 6, 0.0),
-    "matrix fraction": (atoms.MatrixFraction(2, 1), 6, 0.0),
-    "largest eigenvalue": (atoms.LargestEigenvalue(2), 4, 0.0),
-    "log-determinant": (atoms.LogDeterminant(2), 4, 0.0),
+    "spectral norm": (matrix_atoms.SpectralNorm(2, 3), 6, 0.0),
+    "nuclear norm": (matrix_atoms.NuclearNorm(2, 3), 6, 0.0),
+    "matrix fraction": (matrix_atoms.MatrixFraction(2, 1), 6, 0.0),
+    "largest eigenvalue": (matrix_atoms.LargestEigenvalue(2), 4, 0.0),
+    "log-determinant": (matrix_atoms.LogDeterminant(2), 4, 0.0),
     "product with exponential": (atoms.ProductWithExponential(), 1, 0.0),
-    "sum of largest eigenvalues": (atoms.SumOfLargestEigenvalues(2, Fraction(3, 2)), 4, 0.0),
-    "matrix entropy": (atoms.MatrixEntropy(2), 4, 0.0),
+    "sum of largest eigenvalues": (matrix_atoms.SumOfLargestEigenvalues(2, Fraction(3, 2)), 4, 0.0),
+    "matrix entropy": (matrix_atoms.MatrixEntropy(2), 4, 0.0),
     "perspective": (atoms.Perspective(atoms.Exponential()), 2, 2.0),
     "concave perspective": (atoms.Perspective(atoms.Logarithm()), 2, 2.0),
 }
@@ -434,14 +434,14 @@ def test_values_that_are_0_are_the_fraction_0() -> None:
     cases: list[tuple[atoms.Atom, list[Fraction]]] = [
         (atoms.Divergence(), [third, third]),
         (atoms.RelativeEntropy(), [third, third]),
-        (atoms.LargestEigenvalue(2), [Fraction(0)] * 4),
-        (atoms.SpectralNorm(2, 3), [Fraction(0)] * 6),
+        (matrix_atoms.LargestEigenvalue(2), [Fraction(0)] * 4),
+        (matrix_atoms.SpectralNorm(2, 3), [Fraction(0)] * 6),
     ]
     with rationals_and_balls.working_precision():
         for atom, u in cases:
             assert rationals_and_balls.is_zero(atom.value(u)), atom
         assert atoms.RelativeEntropy().value([Fraction(0), Fraction(0)]) is None
-        assert not rationals_and_balls.is_zero(atoms.LargestEigenvalue(2).value([Fraction(0)] * 3 + [third]))
+        assert not rationals_and_balls.is_zero(matrix_atoms.LargestEigenvalue(2).value([Fraction(0)] * 3 + [third]))
 
 
 def implying(build: Callable[[Any], list[Any]]) -> Any:
@@ -583,6 +583,7 @@ def test_a_forgery_shows_a_fault_of_the_checker() -> None:
 def test_the_checker_imports_no_cvxpy_and_nothing_that_makes_certificates() -> None:
     names = {
         "atoms",
+        "matrix_atoms",
         "implied_equation_checks",
         "problem_checker",
         "problem_composition",

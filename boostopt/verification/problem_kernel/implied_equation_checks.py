@@ -18,17 +18,15 @@ from boostopt.verification.problem_kernel.atoms import (
     EuclideanNorm,
     HuberLoss,
     LargestAbsoluteValue,
-    MatrixFraction,
-    NuclearNorm,
     Perspective,
     PNorm,
     Power,
     QuadraticForm,
-    SpectralNorm,
     SquaresOverLast,
     SumOfAbsoluteValues,
     SumOfSquares,
 )
+from boostopt.verification.problem_kernel.matrix_atoms import MatrixFraction, NuclearNorm, SpectralNorm
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Problem, Rows
 from boostopt.verification.problem_kernel.rationals_and_balls import ZERO
 from boostopt.verification.trusted_kernel.json_parsing import reject
