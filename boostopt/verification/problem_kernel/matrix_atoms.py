@@ -1,4 +1,4 @@
-"""The atoms of matrices that a file may name, as `atoms`: eigenvalues, singular values, determinants, quotients."""
+"""The atoms of matrices that a file may name: eigenvalues, singular values, determinants, quotients."""
 
 from __future__ import annotations
 
