@@ -15,7 +15,7 @@ STATED := $(shell cat pyproject.toml constraints.txt | cksum | cut -d ' ' -f 1)
 # Byte code is kept, wherever the environment says otherwise: many tests start processes, which import what is compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
+DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 5
 
 # The oldest versions that pyproject.toml allows, in an environment of their own, and what is tried with them: a file of
 # tests for each package. Old libraries call each other by names that newer ones call deprecated.
@@ -56,8 +56,8 @@ test: $(VENV)/.dev-$(STATED)
 # What is done in turn: another part with every commit, or PART=3.
 PART ?= $(or $(shell git rev-list --count HEAD 2>/dev/null),0)
 
-# A twentieth of the thorough suite.
-test-part: export BOOSTOPT_PART = $(PART)/20
+# A twenty-fifth of the thorough suite.
+test-part: export BOOSTOPT_PART = $(PART)/25
 test-part: test-all
 
 test-all: $(VENV)/.dev-$(STATED)

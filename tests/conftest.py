@@ -91,8 +91,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if missing := marked - cases_of_test:
                 raise pytest.UsageError(f"{test} has no cases {sorted(missing)}: correct its mark thorough_cases")
     selected, deselected = list[pytest.Item](), list[pytest.Item]()
+    is_fast = not THOROUGH and config.option.markexpr == "not thorough"
     for item in items:
-        (selected if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else deselected).append(item)
+        is_selected = zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS
+        is_left_out = is_fast and item.get_closest_marker("thorough")  # here, so that no other plugin sorts them
+        (selected if is_selected and not is_left_out else deselected).append(item)
     if deselected:
         config.hook.pytest_deselected(items=deselected)
         items[:] = selected

@@ -231,6 +231,7 @@ def test_a_checkout_without_links_has_its_formulations(tmp_path: Path) -> None:
     assert done.stdout.split() == [str(tmp_path / "boostopt" / "__init__.py"), "<formulation", "lpboost>"]
 
 
+@pytest.mark.thorough
 def test_a_public_function_comes_before_a_submodule_of_its_name() -> None:
     code = (
         "import boostopt.pictures.soft_margin_bounds, boostopt.exporting.export, boostopt.verification.verify\n"

@@ -97,6 +97,7 @@ def test_a_notebook_is_one_that_the_documentation_runs(notebook: Path) -> None:
     assert len(cells(notebook)) == text.count("```{code-cell}")
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("brittle_lpboost")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_asserts_what_it_claims(notebook: Path) -> None:

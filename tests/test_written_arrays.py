@@ -570,6 +570,7 @@ def vandal_rule() -> Rule:
     return Rule("vandal", "nothing", holds)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ("lpboost", "erlpboost", "softboost", "corrective_erlpboost"))
 def test_a_run_among_pieces_that_write(name: str) -> None:
     doubled_margins, c = np.tile(U, (2, 1)), np.tile(C, 2)

@@ -234,6 +234,7 @@ CASES: dict[str, tuple[Program, float | None]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_certified_answer_overlaps_that_of_an_interior_point(case: str) -> None:
     program, value = CASES[case]

@@ -189,6 +189,7 @@ def test_appended_columns_hot_are_as_cold(name: str, backend: str) -> None:
         margins = margins.append(U[:, t]) if t < 20 else margins
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ("margins", "arrays", "sparse arrays"))
 @pytest.mark.parametrize("name", BOUND)
 def test_many_columns_at_once_and_none(name: str, kind: str) -> None:

@@ -13,6 +13,7 @@ from boostopt.backends.cvxpy.solver_options import FORMS, SOLVERS
 SETTINGS = [(solver, setting) for solver, spec in SOLVERS.items() for setting in spec.named_settings]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("solver", "setting"), SETTINGS)
 def test_each_setting_is_solved_with_its_options(solver: str, setting: str) -> None:
     if solver not in cp.installed_solvers():

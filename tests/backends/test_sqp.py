@@ -130,6 +130,7 @@ def check(solution: boostopt.Solution, tol: float, value: float | None) -> None:
         assert solution.certificate.lower - 1e-10 <= value <= solution.certificate.upper + 1e-10
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_certified_answer_overlaps_that_of_an_interior_point(case: str) -> None:
     program, value = CASES[case]

@@ -300,6 +300,7 @@ def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> N
         boost(name, margins_oracle(), nu=nu)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
 def test_boosters_without_a_stopping_rule_need_a_limit(name: str) -> None:
     with pytest.raises(OptionError, match=rf"^{name}\b.*\bmax_rounds\b.*\btime_limit\b"):
@@ -341,7 +342,7 @@ def test_one_class_only_is_an_error() -> None:
         PlainStumps(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
-@pytest.mark.every(2, 1)
+@pytest.mark.every(4, 1)
 @pytest.mark.thorough_cases("corrective_erlpboost-program")
 @every_algorithm
 def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:

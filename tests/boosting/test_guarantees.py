@@ -116,6 +116,7 @@ def test_theorem_3_2_softboost(name: str, choose: str, seed: int) -> None:
     assert duals.max() <= C + ROUNDING
 
 
+@pytest.mark.every(2)
 @every_class
 @both_oracles
 def test_theorem_3_2_totalboost(choose: str, seed: int) -> None:

@@ -94,6 +94,7 @@ def test_theorem_a_bounds_the_rounds_of_every_update(how: str, choose: str, seed
     assert last.dual_objective == pytest.approx(float(last.d @ (U @ last.w)) + entropy(last.d) / eta, abs=1e-9)
 
 
+@pytest.mark.every(2)
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["corrective_erlpboost", "corrective_binary_erlpboost"])
@@ -209,6 +210,7 @@ def check_stop(run: Run, epsilon: float) -> None:
     assert (np.diff(row(run.trace, "value")) >= -ROUNDING).all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "how", ["step", "line search", "pairwise", "program", "mlpboost", "binary step", "total, loose", "total, reckless"]
 )

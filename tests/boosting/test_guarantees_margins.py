@@ -64,6 +64,7 @@ def test_lpboost_bounds_are_monotone_and_close(choose: str, seed: int) -> None:
         assert optima[-1] == pytest.approx(random_class.optimum, abs=epsilon)
 
 
+@pytest.mark.every(2)
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["lpboost", "lp_adaboost", "lp_reg_adaboost"])
@@ -224,6 +225,7 @@ def test_ata_comes_to_the_margin_of_its_errors_and_of_phi(phi: float) -> None:
     assert margins[-1] > 1.0 - 2.0 * phi - 0.1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("phi", [0.2, 0.35, 0.5, 0.65, 0.8])
 @pytest.mark.parametrize("choose", ORACLES)
 def test_lemma_2_of_ata_for_any_phi(phi: float, choose: str) -> None:

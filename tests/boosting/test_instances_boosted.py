@@ -144,6 +144,7 @@ def test_a_cap_of_two_examples_removes_the_effect_and_a_smaller_one_does_not(nu:
     assert n_wrong == (len(problem.U) if spoilt else 1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("gamma", [0.02, 0.1, 0.16])
 @pytest.mark.parametrize("backend", ["highs", "interior", "cvxpy:clarabel"])
 def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: float, backend: str) -> None:
@@ -163,6 +164,7 @@ def test_one_wrong_label_among_four_spoils_the_weights_for_every_cap(gamma: floa
         assert (problem.U[n_wrong] @ w < 0).all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "softboost"])
 @pytest.mark.parametrize("nu", [1.0, 2.0, 3.0, 4.0])
 def test_no_entropy_repairs_one_wrong_label_among_four(name: str, nu: float) -> None:

@@ -46,7 +46,7 @@ def boosted(name: str, **options: object) -> tuple[Run, float]:
     return run, formulation.bind(whole_class(), **numbers).solve(tol=1e-9).certificate.lower
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("penalty", SPARSE)
 def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_proves(loss: str, penalty: str) -> None:
@@ -73,6 +73,7 @@ def test_the_price_of_a_loss_counts_whatever_the_run_goes_by(C: float, epsilon: 
     assert over_class.gap <= epsilon + 1e-9
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ("squared_hinge", "smoothed_hinge", "hinge", "exponential"))
 @pytest.mark.parametrize("C", (1.0, 100.0))
 def test_runs_with_a_small_price_of_the_1_norm_end_within_epsilon(loss: str, C: float) -> None:

@@ -244,6 +244,7 @@ def test_reduced_map_outside_its_domain_is_refused(M: list[list[float]], d: list
         reduced_map(np.array(M), np.array(d), j)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("m", range(3, 13))
 def test_every_cycle_through_all_columns_attracts(m: int) -> None:
     instance = cycle_mxm(m)

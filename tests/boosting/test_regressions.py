@@ -96,6 +96,7 @@ def counted_run(name: str) -> Run:
     return run_of(name, GivenMargins(U, c=counts()))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", CAPPED)
 def test_weights_are_never_all_zero(name: str) -> None:
     run = run_of(name, GivenMargins(U))
@@ -105,6 +106,7 @@ def test_weights_are_never_all_zero(name: str) -> None:
     assert run.w.sum() == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("corrective_binary_erlpboost")
 @pytest.mark.parametrize("name", CAPPED)
 def test_distributions_stay_below_the_cap_in_every_round(name: str) -> None:

@@ -530,6 +530,7 @@ def test_the_decision_is_the_sum_over_the_hypotheses(kind: str) -> None:
         assert labels() * run.decision_function(X) == pytest.approx(m, abs=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["erlpboost", "corrective_erlpboost", "adaboost", "lpboost"])
 @pytest.mark.parametrize("how", ["program", "lp", "scaled"])
 def test_final_weights_are_certified(name: str, how: str) -> None:

@@ -341,7 +341,7 @@ FORGED: list[tuple[str, Callable[[Any], Any], str]] = [
 """A part of a stored run, what becomes of it, and the fact that the refusal names."""
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("name", "value", "facts"), FORGED, ids=[f"{name}-{number}" for number, (name, *_) in enumerate(FORGED)]
 )

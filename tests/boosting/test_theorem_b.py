@@ -52,6 +52,7 @@ def duals(run: Run, random_class: Any, name: str) -> list[float]:
     return values
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases(
     "total, reckless-softboost-weakest-0",
     "total, reckless-binary_softboost-weakest-0",

@@ -308,7 +308,7 @@ def test_the_bounded_objective_follows_from_f_alone(case: str, way: str) -> None
     assert (goal.nu is None) == (STATEMENTS[case][0] != SOFT or case == "a ball")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("case", "way"), RUNS)
 def test_the_words_and_the_numbers_are_those_of_f(case: str, way: str, tmp_path: Path) -> None:
     formulation, oracle, run = boost_case(case, way)

@@ -261,7 +261,7 @@ PAIRS: dict[str, tuple[Regularizer, Callable[[np.ndarray, float], tuple[np.ndarr
 }
 
 
-@pytest.mark.every(2, 1)
+@pytest.mark.every(4, 1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_d_alone_certifies_every_pair(name: str) -> None:
     """The certificate starts from the d of a solver, at its accuracy, without w."""

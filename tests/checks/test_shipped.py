@@ -191,7 +191,7 @@ def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], r
 
 
 @pytest.mark.thorough_cases("1-norm, not negative")
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", EDGES)
 def test_edge_functions_pass(name: str) -> None:
     G, t = EDGES[name]

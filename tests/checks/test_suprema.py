@@ -43,6 +43,7 @@ def alpha_divergence(a: float) -> CvxpyRegularizer:
     )
 
 
+@pytest.mark.thorough
 def test_an_infinite_supremum_that_is_none_is_not_compared() -> None:
     """The solver calls the problem unbounded; the domain is bounded."""
     probe = RegularizerProbe(alpha_divergence(23.0), 3, 1)

@@ -236,6 +236,7 @@ def test_json_and_csv_exclude_each_other(data: Path) -> None:
 BREAST_CANCER = ("lpboost", "--data", "breast_cancer", "--columns", 10, "--backends", "cvxpy:highs")
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("50-50")
 @pytest.mark.parametrize(
     "nu, count",
@@ -401,6 +402,7 @@ def test_a_formulation_of_ones_own_comes_by_its_path(tmp_path: Path, data: Path,
 # Bad input
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -526,6 +528,7 @@ def test_arrays_that_describe_no_problem_are_an_error(
     refused(expected, "compare", "lpboost", "--data", tmp_path / "data.npz", "--nu", nu)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "options, expected",
     [
@@ -880,6 +883,7 @@ sys.__stdout__.write("after\\n")
 """
 
 
+@pytest.mark.thorough
 def test_buffered_output_goes_to_the_standard_error_too() -> None:
     result = python("-c", REPLACED)
     assert (result.stdout, result.stderr) == ("before\nafter\n", "inside\n")
@@ -1222,6 +1226,7 @@ def test_letters_that_the_output_has_not_are_shown_in_escapes(tmp_path: Path) ->
     assert r"\xfc" in done.stdout and r"\xe9" in done.stdout and "Traceback" not in done.stderr
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("command", [("compare",), ("certify", "answer.npz"), ("export",), ("check",)])
 def test_a_booster_is_told_from_a_formulation_that_nobody_knows(command: tuple[str, ...]) -> None:
     name, *further = command

@@ -60,6 +60,7 @@ def write(path: Path, about: Any, arrays: dict[str, Any]) -> Path:
     return path
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore:boosting ended|no further hypothesis|the limit")
 @pytest.mark.parametrize("base", BASES)
 def test_a_loaded_model_predicts_to_the_last_bit(tmp_path: Path, base: str) -> None:

@@ -190,6 +190,7 @@ def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process(
         benchmark(program, spoilt, 1e-3, 1, warm_up="all")
 
 
+@pytest.mark.thorough
 def test_the_standard_set_is_the_same_every_time_and_certified() -> None:
     programs, again = standard_programs(), standard_programs()
     assert len(programs) == 81 and len({program.formulation.name for program in programs.values()}) == 9

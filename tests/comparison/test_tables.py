@@ -288,7 +288,7 @@ def test_no_width_splits_a_number(width: int, name: str) -> None:
 
 
 @pytest.mark.thorough_cases("116")
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("width", range(40, 130))
 def test_a_line_under_a_table_breaks_at_no_unit_and_ends_in_no_blank(width: int) -> None:
     lines = rendered_text(table(compared(row("one", reference_solution(), True), row("two", reason="no cones"))), width)

@@ -155,7 +155,7 @@ def table(X: Any) -> pd.DataFrame:
     return pd.DataFrame(X, columns=["alpha", "beta", "gamma", "delta"])
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("kind", ENSEMBLES)
 @pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_array, table, np.ndarray.tolist])
 def test_features_may_come_in_any_form_that_the_ensemble_takes(kind: str, form: Any) -> None:

@@ -61,7 +61,7 @@ def test_a_program_without_a_soft_margin_measures_no_weights() -> None:
             reweight(ADABOOST, X, Y, name)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("reflexive", [False, True])
 @pytest.mark.parametrize("name", [name for name in WHOLE if name not in UNMEASURED])
 def test_every_program_over_all_hypotheses_gives_weights(name: str, reflexive: bool) -> None:

@@ -88,6 +88,7 @@ def test_few_may_be_thinned_again() -> None:
     assert [result.members[q] for q in fewer.numbers] == list(fewer.members)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", ["erlpboost", "qp_reg_adaboost", "svm", "norm_penalty", "log_loss", "l1_adaboost"])
 def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None:

@@ -24,6 +24,7 @@ def classifier(**parameters: Any) -> MarginBoostClassifier:
     return MarginBoostClassifier(**{"epsilon": 0.1, **parameters})
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -88,6 +88,7 @@ def test_the_grid_is_finer_beside_the_highest_score() -> None:
     np.testing.assert_allclose(both.scores, [0.6, 1.0, 0.7, 0.0, 0.0])
 
 
+@pytest.mark.thorough
 def test_no_share_is_smaller_than_one_row() -> None:
     labels = np.where(np.arange(80) < 4, "rare", "common")
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X, labels)
@@ -170,6 +171,7 @@ def test_the_score_by_choice_decides_the_scores_of_the_fit() -> None:
         MarginBoostClassifier(nu="auto", scoring="f1").fit(X, y)
 
 
+@pytest.mark.thorough
 def test_a_balanced_rare_class_gives_more_than_one_vote() -> None:
     rng = np.random.default_rng(3)
     features = rng.normal(size=(400, 4))

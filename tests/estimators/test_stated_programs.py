@@ -123,6 +123,7 @@ def check_same(run: Any, reference: Any, wide: float = EPSILON) -> None:
     assert max(one.gap, two.gap) <= wide
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("formulation", [COSTS, Costs()], ids=["as it is", "symmetric"])
 @pytest.mark.parametrize("rows", ROWS)
 def test_a_fit_and_a_run_over_the_rows_are_about_one_program(rows: str, formulation: Any) -> None:

@@ -69,7 +69,7 @@ def solved_from_cbf(program: Program, side: str, path: Path) -> tuple[np.ndarray
     return x[:n_variables], y[:n_multipliers], value, status
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_from_cbf_is_the_same_program(tmp_path: Path, name: str, side: str) -> None:
@@ -117,6 +117,7 @@ def test_the_largest_norm_is_linear(tmp_path: Path, name: str, side: str) -> Non
     assert program.certify(weights(d, "d", 30), weights(w, "w", 6)).scaled_gap <= TOLERANCE
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("two_sided", [False, True])
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "binary_erlpboost", "log_loss"])
 def test_edges_of_both_signs_count(tmp_path: Path, name: str, two_sided: bool) -> None:

@@ -226,7 +226,7 @@ def test_two_solvers_overlap(name: str) -> None:
         assert comparison.has_target_gap, comparison
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.thorough_cases("norm_penalty")
 @pytest.mark.parametrize("name", NAMES)
 def test_recovery_from_d_alone_certifies(name: str) -> None:
@@ -239,6 +239,7 @@ def test_recovery_from_d_alone_certifies(name: str) -> None:
         assert recovered.scaled_gap <= 1e-6, (program, solution, recovered)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases(
     "adaboost", "adaboost_star", "ata", "corrective_erlpboost", "softboost", "unnormalized_erlpboost"
 )

@@ -83,6 +83,7 @@ def test_literal_derived_and_certified_values_agree(seed: int, p: float, entropy
     assert_problems_agree(random(seed, p, entropy, two_sided=seed % 2 == 1), tol=1e-8)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("p", "entropy"), FORMS)
 def test_scs_reaches_the_same_interval(p: float, entropy: bool) -> None:
     program = random(3, p, entropy)

@@ -193,6 +193,7 @@ def test_the_digest_tells_class_and_examples_apart() -> None:
     assert BinnedStumps(scipy.sparse.csr_array(X), y).digest == digests[0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "adaboost"])
 def test_boosting_gives_a_certificate_over_the_class(name: str, tmp_path: Path) -> None:
     X, y, _ = noisy()

@@ -204,7 +204,7 @@ def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
     check_rendering(figure)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("farthest", 10.0 ** np.arange(-9, 9))
 def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
     comparison = compared()

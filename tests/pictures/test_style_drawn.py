@@ -31,6 +31,7 @@ def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     assert script_output(code) == "False"
 
 
+@pytest.mark.thorough
 def test_without_matplotlib_the_error_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"

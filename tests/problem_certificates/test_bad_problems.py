@@ -129,6 +129,7 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float]] = {
 """Problems without an optimum, with their status and both bounds."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", NO_OPTIMUM)
 def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
     make, status, end = NO_OPTIMUM[name]

@@ -58,6 +58,7 @@ def save(problem: Any, values: list[Any]) -> None:
         variable.save_value((value + value.T) / 2 if is_symmetric else value)
 
 
+@pytest.mark.every(2)
 @NAMES
 def test_answers_of_clarabel_prove_narrow_intervals(name: str) -> None:
     problem = PROBLEMS[name]()
@@ -69,6 +70,7 @@ def test_answers_of_clarabel_prove_narrow_intervals(name: str) -> None:
     assert_true(certificate, reference_value(problem))
 
 
+@pytest.mark.every(2)
 @NAMES
 def test_the_box_contains_the_minimizers_and_the_point_is_feasible(name: str) -> None:
     problem = PROBLEMS[name]()
@@ -91,7 +93,7 @@ def test_the_box_contains_the_minimizers_and_the_point_is_feasible(name: str) ->
     assert problem.objective.value == pytest.approx(end, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @NAMES
 @pytest.mark.parametrize("seed", range(6))
 def test_noise_in_values_and_duals_proves_nothing_false(name: str, seed: int) -> None:
@@ -107,7 +109,7 @@ def test_noise_in_values_and_duals_proves_nothing_false(name: str, seed: int) ->
     assert_true(certify_problem(problem), reference)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @NAMES
 def test_duals_that_are_missing_stale_or_nan_prove_nothing_false(name: str) -> None:
     problem = PROBLEMS[name]()
@@ -142,6 +144,7 @@ def test_the_answer_of_the_opposite_problem_proves_nothing_false(seed: int) -> N
     assert_true(certify_problem(problem), reference)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("kind", ["entropy", "square", "norm", "semidefinite"])
 def test_the_answer_of_the_opposite_curved_problem_proves_nothing_false(kind: str, seed: int) -> None:

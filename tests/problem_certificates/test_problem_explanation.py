@@ -127,6 +127,7 @@ def test_explain_problem_names_the_worst_entry_and_the_constraint() -> None:
     assert worst.subject.startswith("[0] ") and worst.worst == "entry [1, 2]" and worst.residual == 0.25
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS]
 )
@@ -174,6 +175,7 @@ def test_explain_problem_outside_a_domain_has_no_finite_residual() -> None:
     assert not any(math.isnan(condition.residual) for condition in explanation.conditions)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("cone", "point"),
     [

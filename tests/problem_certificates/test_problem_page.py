@@ -74,6 +74,7 @@ def test_every_atom_of_the_suite_has_well_formed_tex(name: str) -> None:
         assert variable[0] in statement and variable[1].startswith("variable in")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name", [name if name in SAMPLE else pytest.param(name, marks=pytest.mark.thorough) for name in PROBLEMS]
 )

@@ -17,7 +17,7 @@ from boostopt.problem_certificates.arithmetic.balls import ZERO, working_precisi
 from boostopt.problem_certificates.problem_reader import read_problem
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_problems_that_fall_along_a_ray_are_proved_unbounded(name: str) -> None:
     leave_point()
@@ -30,6 +30,7 @@ def test_problems_that_fall_along_a_ray_are_proved_unbounded(name: str) -> None:
         )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_no_lie_makes_a_bounded_neighbour_unbounded(name: str) -> None:
     """Stale values, values far along the ray of the unbounded neighbour, and duals of wrong signs and sizes."""

@@ -195,6 +195,7 @@ def test_a_negative_multiplier_has_no_minorant_in_floats(monkeypatch: pytest.Mon
     assert float_minorant(read, negative, Propagation(read)) is None
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name", [name if k % 3 == 0 else pytest.param(name, marks=pytest.mark.thorough) for k, name in enumerate(PROBLEMS)]
 )
@@ -415,6 +416,7 @@ def test_matrices_that_floats_prove_definite_are(seed: int) -> None:
     assert not is_positive_semidefinite(balls(with_zeros), n)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name", [name if k % 6 == 0 else pytest.param(name, marks=pytest.mark.thorough) for k, name in enumerate(PROBLEMS)]
 )

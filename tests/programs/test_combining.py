@@ -65,7 +65,7 @@ def assert_right(program: Program) -> None:
     assert_agreed(program, value_by_hand(program))
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
     assert_right(random_program(name, 0))

@@ -73,6 +73,7 @@ def assert_right(program: Program) -> None:
     assert abs(float(program.margins.edges(certificate.d)[0])) <= 1e-12 * float(np.abs(certificate.d).sum())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SOME)
 def test_no_noise_breaks_a_bound(name: str) -> None:
     program = random_program(name, 1)
@@ -85,6 +86,7 @@ def test_no_noise_breaks_a_bound(name: str) -> None:
             assert noisy.lower <= best.upper and noisy.upper >= best.lower
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SOME)
 def test_k_copies_are_multiplicity_k(name: str) -> None:
     program = random_program(name, 3)
@@ -95,7 +97,7 @@ def test_k_copies_are_multiplicity_k(name: str) -> None:
     assert weighted.lower == pytest.approx(copied.lower, abs=1e-7 * max(1.0, abs(weighted.lower)))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:

@@ -168,6 +168,7 @@ def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path)
     check_refusal(r".*/runs\.jsonl .*\bprograms, 'a\.npz: lpboost", *command)
 
 
+@pytest.mark.thorough
 def test_other_entries_of_a_folder_than_files_are_named(folder: Path) -> None:
     for name in ("one", "two", ".hidden"):
         (folder / name).mkdir()

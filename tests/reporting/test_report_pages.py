@@ -62,6 +62,7 @@ def test_the_page_is_well_formed_and_needs_no_other_file(case: str) -> None:
     assert html.count("<!DOCTYPE html>") == 1 and html.startswith("<!DOCTYPE") == html.lstrip().startswith("<!DOCTYPE")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", ["linear", "entropy", "infeasible", "half", "nothing", "contradicting"])
 def test_every_number_of_a_comparison_stands_in_it(case: str) -> None:
     comparison: Comparison = RESULTS[case]()
@@ -97,6 +98,7 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
     assert re.search(r"\b2, [^.]*\bshuffled\b[^.]*\bseed 0\b", text)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "case, kind, facts",
     [

@@ -55,6 +55,7 @@ def test_every_backend_is_of_a_known_sort() -> None:
     } - {"cvxpy:ecos"}
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("lpboost-cvxpy:scs")
 @pytest.mark.parametrize("name", sorted(ITERATED))
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost"])
@@ -72,6 +73,7 @@ def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, f
         assert best.certificate.lower <= answer.certificate.upper
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("cvxpy:osqp")
 @pytest.mark.parametrize("name", taking(program()))
 def test_requested_accuracies_are_sent_and_stand_in_the_attempt(name: str) -> None:
@@ -131,6 +133,7 @@ def test_options_come_before_all_that_is_set_here(name: str, options: dict[str, 
         assert answer.certificate.lower <= solve(program()).certificate.upper
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", [name for name in taking(program()) if name.startswith("cvxpy:")])
 def test_the_option_for_iterations_is_one_that_the_solver_takes(name: str) -> None:
     solver = SOLVERS[solver_of(name)]

@@ -3,7 +3,7 @@
 Slow tests are marked `thorough`, slow cases of a test `thorough_cases(...)` by their identifiers. Of tests that take a
 `seed` the fast suite runs the first two, and of those marked `every(n)` every n-th case, from that
 of number k with `every(n, k)`: tests of one family leave different cases out. The thorough suite is too long
-for every commit: `make test-part` runs a twentieth of it, and another twentieth with every commit.
+for every commit: `make test-part` runs a twenty-fifth of it, and another with every commit.
 """
 
 from __future__ import annotations

@@ -67,6 +67,7 @@ def verdict_on_change(tmp_path: Path, change: Any) -> Any:
     return verify(path, DecisionStumps(*data()))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("case", "change"),
     [

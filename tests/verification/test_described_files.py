@@ -46,6 +46,7 @@ def saved(name: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases(
     "sorted norm", "nuclear norm", "largest eigenvalue", "both", "transport", "cone and equation"
 )
@@ -64,6 +65,7 @@ def test_files_of_described_programs_are_accepted(name: str, tmp_path: Path) -> 
     assert verification.lower <= certificate.upper and certificate.lower <= verification.upper
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("sorted norm", "nuclear norm", "largest eigenvalue", "both", "transport")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_statements_mean_the_program(name: str) -> None:

@@ -90,6 +90,7 @@ def content_of(name: str) -> dict[str, Any]:
     return json.loads(text_of(name))
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("divergence", "quadratic form", "limit by an inequality", "limit by an equation")
 @pytest.mark.parametrize("name", OPTIMA)
 def test_optima_are_proved(name: str, tmp_path: Any) -> None:

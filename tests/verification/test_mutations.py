@@ -30,6 +30,7 @@ def test_the_catalogue_is_long_enough() -> None:
     assert len({name for name, _, _ in CATALOGUE}) >= 40
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_other_data_are_rejected(case: str, tmp_path: Path) -> None:
     U = program(case).margins.to_array()

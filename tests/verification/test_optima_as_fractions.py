@@ -147,6 +147,7 @@ EXACT: dict[str, tuple[Callable[[Any], tuple[Any, list[Any]]], Fraction]] = {
 """Problems of three unknowns with their optima."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", EXACT)
 def test_optima_at_kinks_are_fractions(name: str, tmp_path: Path) -> None:
     build, optimum = EXACT[name]
@@ -169,6 +170,7 @@ PIECEWISE = (
 """Problems of files that are quadratic or linear on pieces."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", PIECEWISE)
 def test_files_of_piecewise_quadratic_problems_state_the_optimum(case: str) -> None:
     lower, upper = verify_problem_certificate(content(case)).fractions

@@ -45,6 +45,7 @@ def saved(case: str, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("sum of largest eigenvalues")
 @pytest.mark.parametrize("case", CASES)
 def test_saved_problem_certificates_are_accepted(case: str, tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_saved_problem_certificates_are_accepted(case: str, tmp_path: Path) -> N
 
 @pytest.mark.thorough_cases("sum of largest eigenvalues")
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 def test_the_statement_means_the_problem(case: str) -> None:
     _, problem = certified(case)
     again = problem_of_statement(content(case)["problem"])

@@ -51,7 +51,7 @@ def is_accepted(problem: Problem, ray: list[Fraction]) -> bool:
     return True
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", UNBOUNDED)
 @pytest.mark.parametrize("is_maximized", [False, True])
 def test_unbounded_problems_have_files_that_are_accepted(name: str, is_maximized: bool, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_unbounded_problems_have_files_that_are_accepted(name: str, is_maximized
     assert json.loads((tmp_path / "ray.json").read_text())["claim"]["status"] == "unbounded"
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", sorted(set(BOUNDED) & set(UNBOUNDED)))
 def test_the_proof_of_a_neighbour_proves_nothing_about_a_bounded_problem(name: str, tmp_path: Path) -> None:
     certify_problem(problem_of(UNBOUNDED, name)).save(tmp_path / "ray.json")
@@ -160,6 +160,7 @@ def test_all_atoms_of_files_occur() -> None:
     assert {type(atom) for atom, _ in ATOMS.values()} == classes - abstract
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ATOMS)
 def test_asymptotic_slopes_of_files_bound_all_changes(name: str) -> None:
     """f(u + t a) is at most f(u) + t s, or at least that, and u + t a lies in the domain; at least one a has an s."""

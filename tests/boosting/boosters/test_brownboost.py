@@ -25,6 +25,7 @@ def potential(run: Run, counts: np.ndarray, c: float) -> float:
     return float(counts @ (1 - erf(z)) / counts.sum())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("kappa", [0.05, 0.3, 0.6])
 def test_the_mean_potential_stays_kappa_and_the_training_error_ends_below(seed: int, kappa: float) -> None:

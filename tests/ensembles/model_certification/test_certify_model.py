@@ -161,6 +161,7 @@ def test_sparse_features_are_the_same_features() -> None:
     assert sparse.lower <= dense.upper and dense.lower <= sparse.upper
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "precomputed", "function"])
 def test_support_vector_machines_of_libsvm(kernel: str) -> None:
     K = rbf_kernel(X, gamma=0.05)

@@ -36,6 +36,7 @@ def program(G: EdgeFunction) -> Program:
     return page.bind(U)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [

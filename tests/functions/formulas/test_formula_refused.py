@@ -90,6 +90,7 @@ def test_formulas_that_count_copies_are_accepted(text: str) -> None:
     assert formula(text, UNEVEN).N == 4
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "text",
     [

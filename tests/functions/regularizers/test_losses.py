@@ -63,6 +63,7 @@ def F_by_hand(kind: str, d: np.ndarray, u: np.ndarray) -> float:
 KINDS = ("smoothed", "huber", "squared", "exponential", "logistic")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
@@ -101,6 +102,7 @@ def test_any_junk_is_repaired(kind: str) -> None:
     assert_junk_is_repaired(priced_loss(kind, np.array([1.0, 2.0, 0.5]), 0.7), 0)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("C", (1e-6, 1e6))
 def test_everything_is_finite_at_large_N(kind: str, C: float) -> None:

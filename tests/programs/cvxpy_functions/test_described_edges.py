@@ -48,6 +48,7 @@ def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> Non
         assert best - 1e-7 <= G.conjugate(w)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("smooth maximum")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:

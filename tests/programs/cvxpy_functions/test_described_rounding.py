@@ -91,7 +91,7 @@ def test_a_steep_square_does_not_move_the_optimum_of_lpboost() -> None:
     assert certificate[-1].gap < 1e-12  # the sum of exact weights is 1, whatever its float is
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", ZERO)
 def test_terms_that_are_zero_on_exact_weights_do_not_change_the_optimum(name: str) -> None:
     assert_contain(certificates(regularizer(ZERO[name]), max_points=many(9, 2)), OPTIMUM)

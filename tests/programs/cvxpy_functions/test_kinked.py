@@ -26,6 +26,7 @@ from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
 pytestmark = pytest.mark.every(2)
 
 
+@pytest.mark.every(2)
 @pytest.mark.thorough_cases("distance and entropy")
 @pytest.mark.parametrize("name", KINKED)
 def test_a_kink_certifies(name: str) -> None:

@@ -58,7 +58,7 @@ def regularizer(name: str) -> CvxpyRegularizer:
     return CvxpyRegularizer(CappedSimplex(np.ones(N), 1.0), EXPRESSIONS[name], UNIFORM)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_bound_of_the_conjugate_is_the_supremum(name: str) -> None:
     F, z = regularizer(name), np.random.default_rng(2).uniform(-1, 1, N)
@@ -71,6 +71,7 @@ def test_the_bound_of_the_conjugate_is_the_supremum(name: str) -> None:
         assert best - 1e-8 <= F.conjugate_at(z, start).value <= best + 1e-7
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_values_are_those_of_cvxpy_and_slopes_are_subgradients(name: str) -> None:
     rng, F, d = np.random.default_rng(1), regularizer(name), cp.Variable(N)
