@@ -12,7 +12,8 @@ certificate, and the load of the machine; the processor and the versions; and th
     python benchmarks/arena.py --verify all.json
 
 Files merge if they are of the same version of the set; seconds of different sessions are never compared with each
-other. --freeze writes the digests of a new version.
+other. --pictures FOLDER draws the profiles of each session and its work against precision, family by family. --freeze
+writes the digests of a new version.
 """
 
 from __future__ import annotations
@@ -327,6 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, help="the file of the results")
     parser.add_argument("--merge", type=Path, nargs="+", help="files to merge into --to")
     parser.add_argument("--verify", type=Path, help="a file whose version and problems are compared with the set")
+    parser.add_argument("--pictures", type=Path, help="the folder of pictures of the sessions")
     parser.add_argument("--freeze", action="store_true", help="write the digests of a new version of the set")
     options = parser.parse_args(arguments)
     try:
@@ -359,6 +361,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_atomically(options.to, lambda out: out.write(text))
     for session in document["sessions"]:
         print("\n".join(session_lines(session)), end="\n\n")
+    if options.pictures is not None:
+        from benchmarks.arena_pictures import write_pictures  # loads matplotlib, which a session does not need
+
+        print("\n".join(str(path) for path in write_pictures(document["sessions"], options.pictures, GAPS[-1])))
     return 0
 
 

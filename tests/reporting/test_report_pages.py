@@ -140,7 +140,7 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
 
 
 def test_only_the_first_programs_and_contradictory_intervals_are_drawn() -> None:
-    def drawn(n_contradicting: int) -> list[bool]:
+    def has_pictures(n_contradicting: int) -> list[bool]:
         labels = [f"program {k}" for k in range(MAX_PICTURES + 2)]
         rows = {case: RESULTS[case]().rows for case in ("linear", "contradicting")}
         runs = [
@@ -153,8 +153,8 @@ def test_only_the_first_programs_and_contradictory_intervals_are_drawn() -> None
         results = replace(comparison, programs=dict.fromkeys(labels, program), runs=tuple(runs))
         return [bool(section.pictures) for section in build_report_data(results).programs]
 
-    assert drawn(0) == [True] * MAX_PICTURES + [False] * 2
-    assert drawn(1) == [True] * MAX_PICTURES + [False, True]
+    assert has_pictures(0) == [True] * MAX_PICTURES + [False] * 2
+    assert has_pictures(1) == [True] * MAX_PICTURES + [False, True]
 
 
 @pytest.mark.thorough
