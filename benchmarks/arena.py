@@ -42,14 +42,13 @@ from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_modules import is_place_in_file
+from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.work_precision.precision_points import SOLVER_PHASES
 from boostopt.errors import BoostoptError, DataError
 
 SET_FILE = Path(__file__).with_name("arena_set.json")
 """The digests of the problems of the version."""
-
-CVXPY_PREFIX = "cvxpy:"
 
 REQUESTS = (1e-3, 1e-5, 1e-7, 1e-9)
 """Default requests."""
@@ -88,7 +87,7 @@ def takes_family(entrant: str, family: str) -> bool:
     """Return whether an entrant is for problems of a family: backends for programs, functions for CVXPY problems."""
     if is_place_in_file(entrant):
         return family != "boosting"
-    return family == "boosting" or entrant.startswith(CVXPY_PREFIX)
+    return family == "boosting" or entrant.startswith(NAME_PREFIX)
 
 
 def label_of(entrant: str) -> str:
@@ -161,7 +160,7 @@ def measure(
             continue
         labels = [label_of(name) for name in names]
         if family_group[0] != "boosting":
-            names = [name.removeprefix(CVXPY_PREFIX) for name in names]
+            names = [name.removeprefix(NAME_PREFIX) for name in names]
         loads: dict[tuple[str, str, float, int], float] = {}
         result = precision(
             statements,
