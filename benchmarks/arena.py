@@ -12,7 +12,8 @@ certificate, and the load of the machine; the processor and the versions; and th
     python benchmarks/arena.py --verify all.json
 
 Files merge if they are of the same version of the set; seconds of different sessions are never compared with each
-other. --freeze writes the digests of a new version.
+other. --pictures FOLDER draws the profiles of each session and its work against precision, family by family. --freeze
+writes the digests of a new version.
 """
 
 from __future__ import annotations
@@ -41,14 +42,13 @@ from boostopt._utils.environment import environment_info, source_version
 from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.user_modules import is_place_in_file
+from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.work_precision.precision_points import SOLVER_PHASES
 from boostopt.errors import BoostoptError, DataError
 
 SET_FILE = Path(__file__).with_name("arena_set.json")
 """The digests of the problems of the version."""
-
-CVXPY_PREFIX = "cvxpy:"
 
 REQUESTS = (1e-3, 1e-5, 1e-7, 1e-9)
 """Default requests."""
@@ -87,7 +87,7 @@ def takes_family(entrant: str, family: str) -> bool:
     """Return whether an entrant is for problems of a family: backends for programs, functions for CVXPY problems."""
     if is_place_in_file(entrant):
         return family != "boosting"
-    return family == "boosting" or entrant.startswith(CVXPY_PREFIX)
+    return family == "boosting" or entrant.startswith(NAME_PREFIX)
 
 
 def label_of(entrant: str) -> str:
@@ -160,7 +160,7 @@ def measure(
             continue
         labels = [label_of(name) for name in names]
         if family_group[0] != "boosting":
-            names = [name.removeprefix(CVXPY_PREFIX) for name in names]
+            names = [name.removeprefix(NAME_PREFIX) for name in names]
         loads: dict[tuple[str, str, float, int], float] = {}
         result = precision(
             statements,
@@ -327,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, help="the file of the results")
     parser.add_argument("--merge", type=Path, nargs="+", help="files to merge into --to")
     parser.add_argument("--verify", type=Path, help="a file whose version and problems are compared with the set")
+    parser.add_argument("--pictures", type=Path, help="the folder of pictures of the sessions")
     parser.add_argument("--freeze", action="store_true", help="write the digests of a new version of the set")
     options = parser.parse_args(arguments)
     try:
@@ -359,6 +360,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_atomically(options.to, lambda out: out.write(text))
     for session in document["sessions"]:
         print("\n".join(session_lines(session)), end="\n\n")
+    if options.pictures is not None:
+        from benchmarks.arena_pictures import write_pictures  # loads matplotlib, which a session does not need
+
+        print("\n".join(str(path) for path in write_pictures(document["sessions"], options.pictures, GAPS[-1])))
     return 0
 
 

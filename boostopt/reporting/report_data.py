@@ -44,6 +44,16 @@ PRECISION_KIND = "Work and precision"
 MAX_UNFOLDED = 3
 """Largest number of formulations, and of programs, that the page shows unfolded."""
 
+MAX_PICTURES = 12
+"""Number of programs with pictures of intervals: the first ones. Contradictory intervals are always drawn."""
+
+NO_PICTURE = "The intersection of the intervals does not have two finite bounds, so there is nothing to draw."
+TOO_MANY_PICTURES = (
+    f"A report draws the intervals of its first {MAX_PICTURES} programs, and intervals that contradict each other. "
+    "The function boostopt.pictures.intervals draws those of any program."
+)
+"""Notes in place of a picture."""
+
 
 @dataclass(frozen=True)
 class FormulationSection:
@@ -75,6 +85,7 @@ class ProgramSection:
     parameters: tuple[tuple[Markup, str, Markup], ...]
     facts: tuple[tuple[str, str], ...]
     pictures: tuple[tuple[str, Markup], ...]
+    no_picture: str
     rows: tuple[SolveRecord, ...]
     conclusions: tuple[Conclusion, ...]
     scores: ScoreTable | None
@@ -115,7 +126,10 @@ def build_report_data(results: SolveResults) -> ReportData:
     benchmark = results if isinstance(results, Benchmark) else None
     measured = benchmark if any(run.ran for run in results.runs) else None
     several = len(results.programs) > 1
-    programs = tuple(_program_section(results, k, label) for k, label in enumerate(results.programs))
+    illustrated = {*list(results.programs)[:MAX_PICTURES], *results.contradictory_programs}
+    programs = tuple(
+        _program_section(results, k, label, label in illustrated) for k, label in enumerate(results.programs)
+    )
     formulations = _formulation_sections(results)
     return ReportData(
         kind="Benchmark" if benchmark else "Comparison",
@@ -183,8 +197,8 @@ def _formulation_sections(results: SolveResults) -> tuple[FormulationSection, ..
     return tuple(formulations.values())
 
 
-def _program_section(results: SolveResults, k: int, label: str) -> ProgramSection:
-    """Return the section of program k."""
+def _program_section(results: SolveResults, k: int, label: str, is_illustrated: bool) -> ProgramSection:
+    """Return the section of program k, with or without pictures of the intervals."""
     benchmark = results if isinstance(results, Benchmark) else None
     program, runs = results.programs[label], results.runs_of(label)
     proved = results.equal_weight_bounds(label), results.is_soft_margin_bound(label)
@@ -194,7 +208,8 @@ def _program_section(results: SolveResults, k: int, label: str) -> ProgramSectio
         verdict=summarize_program(runs),
         parameters=parameter_facts(program),
         facts=data_facts(program, results.provenance.data),
-        pictures=_interval_pictures(best, f"program{k}"),
+        pictures=_interval_pictures(best, f"program{k}") if is_illustrated else (),
+        no_picture=NO_PICTURE if is_illustrated else TOO_MANY_PICTURES,
         rows=tuple(best),
         conclusions=tuple(
             [*refuted_values(runs), *trivial_bounds(runs, *proved)]

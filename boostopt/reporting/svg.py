@@ -22,6 +22,9 @@ from boostopt.pictures.style import Panels
 SVG_SETTINGS: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
 """Settings of matplotlib: the browser draws the text, readers can search it, and names are equal in all runs."""
 
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
+"""Fonts of letters in pictures: matplotlib measures the first of them, and the others have letters as wide."""
+
 NARROW_WIDTH = 4.2
 """Width in inches of a picture for narrow screens: at 360 pixels its letters are still as large as the text."""
 
@@ -49,7 +52,8 @@ def figure_to_svg(figure: Figure, prefix: str, label: str, min_width: float = 0.
     text = text[text.index("<svg") :]
     # Remove metadata, comments, and a style that would apply to all pictures of the page.
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style\b.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^<>]+>", lambda tag: _prefix_ids(tag[0], prefix), text)
+    references = set(re.findall(r"#([\w.-]+)", text))
+    text = re.sub(r"<[^<>]+>", lambda tag: _prefix_ids(_shorten(tag[0], references), prefix), text)
     text = re.sub(r'^<svg ([^>]*?)\s*width="[^"]*"', r"<svg \1", text)
     text = re.sub(r'^<svg ([^>]*?)\s*height="[^"]*"', r"<svg \1", text)
     style = f'style="min-width: {min_width:.0f}px; max-width: none" ' if min_width else ""
@@ -94,6 +98,13 @@ def narrow_intervals(runs: Sequence[SolveRecord]) -> Figure:
     )
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
     return figure
+
+
+def _shorten(tag: str, references: set[str]) -> str:
+    """Return a tag without names that nothing refers to, with hundredths of points, and with short lists of fonts."""
+    tag = re.sub(r' id="([^"]*)"', lambda name: name[0] if name[1] in references else "", tag)
+    tag = re.sub(r"(\d\.\d\d)\d+", r"\1", tag)
+    return re.sub(r"font-family: [^;\"]*sans-serif", f"font-family: {FONTS}", tag)
 
 
 def _prefix_ids(tag: str, prefix: str) -> str:

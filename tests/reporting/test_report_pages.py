@@ -36,6 +36,7 @@ from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html
 from boostopt.reporting import requirements as tools
 from boostopt.reporting.benchmark_figures import program_figures
 from boostopt.reporting.mathml import prose_markup
+from boostopt.reporting.report_data import MAX_PICTURES, build_report_data
 
 HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
 
@@ -134,6 +135,24 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
         assert ("nothing to draw" in page.text) != is_finite(comparison.interval)
     # Profiles of both kinds for wide screens, and of each gap for narrow ones; the map and the claims; the intervals.
     assert page_of(measured()).tags.count("svg") == 2 * (1 + len(GAPS)) + 2 + 2 + 2 * 2
+
+
+def test_only_the_first_programs_and_contradictory_intervals_are_drawn() -> None:
+    def has_pictures(n_contradicting: int) -> list[bool]:
+        labels = [f"program {k}" for k in range(MAX_PICTURES + 2)]
+        rows = {case: RESULTS[case]().rows for case in ("linear", "contradicting")}
+        runs = [
+            replace(row, program=label)
+            for k, label in enumerate(labels)
+            for row in rows["contradicting" if k >= len(labels) - n_contradicting else "linear"]
+        ]
+        comparison = RESULTS["linear"]()
+        program = next(iter(comparison.programs.values()))
+        results = replace(comparison, programs=dict.fromkeys(labels, program), runs=tuple(runs))
+        return [bool(section.pictures) for section in build_report_data(results).programs]
+
+    assert has_pictures(0) == [True] * MAX_PICTURES + [False] * 2
+    assert has_pictures(1) == [True] * MAX_PICTURES + [False, True]
 
 
 @pytest.mark.thorough

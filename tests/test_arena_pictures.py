@@ -1,0 +1,96 @@
+"""Pictures of the arena: profiles are shares of the problems that all entrants take; each family has its pictures."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.arena_pictures import (
+    data_profiles,
+    family_of,
+    gap_profiles,
+    performance_profiles,
+    seconds_to_gap,
+    summaries_by_entrant,
+    work_precision_lines,
+    write_pictures,
+)
+
+PROGRAMS = ("lpboost on signs 200 x 20", "erlpboost on signs 200 x 20", "norm_ball on signs 200 x 20")
+
+
+def solve(problem: str, entrant: str, request: float, seconds: float, gap: float | None, ran: bool = True) -> Any:
+    return {
+        "problem": problem,
+        "entrant": entrant,
+        "request": request,
+        "relative_gap": gap,
+        "wall_seconds": seconds,
+        "cpu_seconds": seconds,
+        "ran": ran,
+    }
+
+
+SESSION: Any = {
+    "date": "2026-01-02T03:04:05+00:00",
+    "runs": [
+        solve(PROGRAMS[0], "a", 1e-3, 1.0, 1e-4),
+        solve(PROGRAMS[0], "a", 1e-3, 3.0, 2e-4),
+        solve(PROGRAMS[0], "a", 1e-6, 5.0, 1e-7),
+        solve(PROGRAMS[0], "b", 1e-3, 4.0, 1e-8),
+        solve(PROGRAMS[0], "b", 1e-6, 10.0, 1e-9),
+        solve(PROGRAMS[1], "a", 1e-3, 1.0, None),
+        solve(PROGRAMS[1], "b", 1e-3, 2.0, 1e-7),
+        solve(PROGRAMS[2], "b", 1e-3, 0.5, 1e-9),
+        solve(PROGRAMS[2], "a", 1e-3, 0.0, None, ran=False),
+    ],
+}
+
+
+def steps(curve: Any) -> list[tuple[float, float]]:
+    abscissas, shares = curve
+    return list(zip(abscissas.tolist(), shares.tolist(), strict=True))
+
+
+def test_profiles_count_the_problems_that_all_entrants_take() -> None:
+    summaries = summaries_by_entrant(SESSION, "boosting")
+    assert set(summaries["a"]) == set(summaries["b"]) == set(PROGRAMS[:2])
+    seconds = seconds_to_gap(summaries, 1e-6)
+    assert seconds == {
+        "a": {PROGRAMS[0]: 5.0, PROGRAMS[1]: math.inf},
+        "b": {PROGRAMS[0]: 4.0, PROGRAMS[1]: 2.0},
+    }
+    assert steps(performance_profiles(seconds)["a"]) == [(1.25, 0.5)]
+    assert steps(performance_profiles(seconds)["b"]) == [(1.0, 0.5), (1.0, 1.0)]
+    assert steps(data_profiles(seconds)["b"]) == [(2.0, 0.5), (4.0, 1.0)]
+    assert steps(gap_profiles(summaries)["a"]) == [(1e-7, 0.5)]
+
+
+def test_the_worst_repeat_decides_the_gap_and_the_median_the_seconds() -> None:
+    summary = summaries_by_entrant(SESSION, "boosting")["a"][PROGRAMS[0]][1e-3]
+    assert (summary.relative_gap, summary.wall_seconds, summary.cpu_seconds) == (2e-4, 2.0, 2.0)
+
+
+def test_a_request_without_a_median_gap_has_no_point() -> None:
+    lines = work_precision_lines(summaries_by_entrant(SESSION, "boosting"))
+    assert [request for request, _, _ in lines["a"]] == [1e-6]
+    assert [request for request, _, _ in lines["b"]] == [1e-3, 1e-6]
+    assert lines["a"][0][1] == pytest.approx(5.0)
+
+
+@pytest.mark.thorough
+def test_each_family_has_its_pictures(tmp_path: Path) -> None:
+    file_solve = solve("afiro.mat", "a", 1e-3, 1.0, 1e-5)
+    assert family_of("afiro.mat") == "files"
+    session = {**SESSION, "runs": [*SESSION["runs"], file_solve]}
+    paths = write_pictures([session], tmp_path / "pictures", 1e-6)
+    assert [path.name for path in paths] == [
+        "profiles_boosting_0.svg",
+        "work_boosting_0.svg",
+        "profiles_files_0.svg",
+        "work_files_0.svg",
+    ]
+    assert all("<svg" in path.read_text(encoding="utf-8") for path in paths)
