@@ -206,8 +206,9 @@ class FeasiblePointSearch:
         if not (promotions.rows or promotions.fixed) and exact.are_contradictory():
             self.is_contradictory = True
         self.reason = (
-            "the equalities depend on each other up to rounding: no exact solution is proved. Pass tolerance=1e-12 to "
-            "certify a problem whose right sides are moved by at most that"
+            "the equalities depend on each other up to rounding: no exact solution is proved. Leave out an equality "
+            "that follows from the others, or pass tolerance=1e-12 to certify a problem whose right sides are moved by "
+            "at most that"
         )
         return None
 
