@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
+from boostopt.problem_certificates.constraint_parts import constraint_name
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
@@ -41,23 +41,6 @@ the one with the smallest residuals is taken."""
 
 N_STEPS = 12
 """The number of steps that look for the smallest subgradient."""
-
-SIMPLER_WORDS = (
-    (re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)"), "[...]"),
-    (re.compile(r"Promote\(([^(),]+), \([^()]*\)\)"), r"\1"),
-    (re.compile(r"quad_over_lin\(((?:[^(),]|\([^()]*\))*), 1\.0, None, False\)"), r"sum_squares(\1)"),
-    (re.compile(r"(, None)?, False\)"), ")"),
-    (re.compile(r"\bSum\("), "sum("),
-    (re.compile(r"\bPnorm(Approx)?\("), "norm("),
-    (re.compile(r"\bPower(Approx)?\("), "power("),
-    (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
-    (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
-    (re.compile(r" \+ -(?=[^-])"), " - "),
-)
-"""Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
-
-MAX_NAME_LENGTH = 48
-"""The number of characters of a constraint in its name."""
 
 
 @dataclass(frozen=True)
@@ -316,12 +299,7 @@ class _Measurement:
 
     def _name(self, source: Any) -> str:
         """Return the name of a constraint: its number in the problem and its beginning."""
-        words = getattr(source, "label", None) or plain_words(str(source))
-        words = words if len(words) <= MAX_NAME_LENGTH else f"{words[: MAX_NAME_LENGTH - 3]}..."
-        for k, constraint in enumerate(self._problem.problem.constraints):
-            if constraint is source:
-                return f"[{k}] {words}"
-        return words
+        return constraint_name(self._problem.problem, source)
 
     def _number(
         self, kind: str, subject: str, statement: str, residual: float, size: float, unit: str
@@ -351,14 +329,6 @@ class _Measurement:
         return ProblemCondition(
             kind, subject, statement, residual, scale, unit, worst, residual <= self._tolerance * scale
         )
-
-
-def plain_words(text: str) -> str:
-    """Return the text of a CVXPY object on one line, without long arrays and without arguments that are not written."""
-    words = " ".join(text.split())
-    for pattern, replacement in SIMPLER_WORDS:
-        words = pattern.sub(replacement, words)
-    return words
 
 
 def _has_no_dual(source: Any) -> bool:
