@@ -27,7 +27,7 @@ SIMPLER_WORDS = (
     (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
     (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
     (re.compile(r" \+ -(?=[^-])"), " - "),
-    (re.compile(r"^([-+0-9.e]+) <= (.+)$"), r"\2 >= \1"),
+    (re.compile(r"^([-+0-9.e]+) <= (?![-+0-9.e]+$)(.+)$"), r"\2 >= \1"),
 )
 """Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
 

@@ -56,6 +56,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     is_proved_infeasible,
     scaled_gap,
 )
+from boostopt.problem_certificates.minorants.no_optimum_causes import no_optimum_cause
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, read_variables
 from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
@@ -436,6 +437,13 @@ def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[
     return doubts
 
 
+def cause_of(certificate: ProblemCertificate) -> str:
+    """Return what makes the problem of a certificate infeasible or unbounded, in words; "" if it is not found."""
+    if not (certificate.is_decided and certificate.answers):
+        return ""
+    return no_optimum_cause(certificate.answers[-1].problem, certificate.status)
+
+
 def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """Assert that the answer in a CVXPY problem is proved good, for test suites.
 
@@ -457,7 +465,8 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
-    why = f" ({'; '.join(certificate.reasons)})" if certificate.reasons else ""
+    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
     if certificate.is_decided:
         raise AssertionError(
             f"expected an optimum that is certified to {gap:g}; the problem is proved {certificate.status}{why}. "
