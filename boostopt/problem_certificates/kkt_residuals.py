@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,9 @@ COMPLEMENTARITY, STATIONARITY = "complementarity", "stationarity"
 KINK_WIDTHS = (1e-5, 1e-7, 1e-3)
 """Relative distances at which an argument counts as being on a kink, so that the atom has more than one subgradient;
 the one with the smallest residuals is taken."""
+
+CONSTRAINT_NUMBER = re.compile(r"\[(\d+)\] ")
+"""The beginning of the name of a constraint."""
 
 N_STEPS = 12
 """The number of steps that look for the smallest subgradient."""
@@ -152,11 +156,9 @@ class _Measurement:
         ]
 
     def conditions(self) -> Iterator[ProblemCondition]:
-        """Yield all conditions, kind by kind."""
-        yield from self._primal()
-        yield from self._dual()
-        yield from self._complementarity()
-        yield from self._stationarity()
+        """Yield all conditions, kind by kind; those of constraints in the order of the problem."""
+        for conditions in (self._primal(), self._dual(), self._complementarity(), self._stationarity()):
+            yield from sorted(conditions, key=_number_of_constraint)
 
     def _primal(self) -> Iterator[ProblemCondition]:
         unit = "of the constraint"
@@ -329,6 +331,12 @@ class _Measurement:
         return ProblemCondition(
             kind, subject, statement, residual, scale, unit, worst, residual <= self._tolerance * scale
         )
+
+
+def _number_of_constraint(condition: ProblemCondition) -> float:
+    """Return the number of the constraint of a condition; inf for a variable and for atoms."""
+    match = CONSTRAINT_NUMBER.match(condition.subject)
+    return int(match[1]) if match else math.inf
 
 
 def _has_no_dual(source: Any) -> bool:

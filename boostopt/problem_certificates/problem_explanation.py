@@ -125,9 +125,11 @@ class ProblemExplanation:
 
     @staticmethod
     def _row(condition: ProblemCondition) -> tuple[str, ...]:
-        """Return the row of one condition."""
+        """Return the row of one condition; the residual over its scale is added where it is another number."""
         infinite = "no multiplier" if condition.kind == DUAL else "not finite"
-        amount = infinite if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
+        residual, ratio = f"{condition.residual:.1e}", f"{condition.residual / condition.scale:.1e}"
+        relative = "" if ratio == residual else f", relative {ratio}"
+        amount = infinite if math.isinf(condition.residual) else f"{residual} {condition.unit}{relative}"
         verdict = "holds" if condition.holds else "FAILS"
         return condition.subject, condition.statement, amount, condition.worst, verdict, condition.kind
 

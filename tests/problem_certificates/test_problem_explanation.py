@@ -222,6 +222,21 @@ def test_explain_problem_of_many_constraints_prints_those_that_fail_and_counts_t
     assert len(lines) < 20
 
 
+def test_explain_problem_keeps_the_order_of_the_constraints_and_adds_relative_residuals() -> None:
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(1e3 * cp.sum_squares(x)), [cp.sum(x) == 2, x <= 3, x[0] - x[1] == 0, x >= 0])
+    problem.solve(solver="CLARABEL")
+    x.value = [1.0, 1.001]
+    explanation = explain_problem(problem)
+    for kind in ("primal feasibility", "dual feasibility"):
+        subjects = [condition.subject for condition in explanation.conditions if condition.kind == kind]
+        assert [subject[:3] for subject in subjects] == ["[0]", "[1]", "[2]", "[3]"]
+    (slope,) = [condition for condition in explanation.conditions if condition.kind == "stationarity"]
+    assert slope.residual == pytest.approx(2.0, rel=1e-3) and slope.scale > 1e3
+    assert f"2.0e+00 objective / x, relative {slope.residual / slope.scale:.1e}" in str(explanation)
+    assert "0.0e+00 of the constraint  " in str(explanation)
+
+
 def test_explain_problem_leaves_numbers_out_of_names() -> None:
     x = cp.Variable(3, name="x")
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [cp.abs(np.array([0.123456, 1.23456, -2.5]) @ x) <= 3])

@@ -62,9 +62,9 @@ def growing_entries(problem: ReadProblem) -> list[str]:
     d = next(proposed_changing_directions(problem), None) if d is None else d
     if d is None:
         return []
-    names, least = list[str](), MIN_CHANGE * float(np.abs(d).max(initial=0.0))
+    names, threshold = list[str](), MIN_CHANGE * float(np.abs(d).max(initial=0.0))
     for item in problem.variables:
-        changes = np.abs(item.values(d)) > least
+        changes = np.abs(item.values(d)) > threshold
         name, count = item.variable.name(), int(changes.sum())
         if count == changes.size:
             names.append(name)
