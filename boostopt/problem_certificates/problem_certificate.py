@@ -169,8 +169,8 @@ class ProblemCertificate:
     ) -> None:
         """Save the problem with all its data, and the proof, so that others can verify it without CVXPY and solvers.
 
-        `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions, so the interval in
-        the file may differ from this one by rounding.
+        `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions and without bounds of
+        other steps, so the interval in the file is another one, often narrower.
 
         Parameters
         ----------
