@@ -113,13 +113,13 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float, str]] = {
         lambda: problem_with_answer(cp.Minimize(cp.sum(vector()))),
         "unbounded",
         -math.inf,
-        r"the objective improves for ever in a direction that changes x: bound these",
+        r"the objective improves for ever in a direction that changes x, which lack bounds",
     ),
     "unbounded, maximized": (
         lambda: problem_with_answer(cp.Maximize(cp.sum(x := vector())), [x >= 0]),
         "unbounded",
         math.inf,
-        r".* a direction that changes x: bound these",
+        r".* a direction that changes x, which lack bounds",
     ),
     "contradictory bounds": (
         lambda: problem_with_answer(cp.Minimize(cp.sum(x := vector())), [x >= 2, x <= 1, cp.sum(x) == 3]),
@@ -168,7 +168,7 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float, str]] = {
         lambda: problem_with_answer(cp.Maximize(cp.sum(x := vector())), [cp.abs(x[0]) <= 1]),
         "unbounded",
         math.inf,
-        r".* a direction that changes x\[1\]: bound these",
+        r".* a direction that changes x\[1\], which lack bounds",
     ),
 }
 """Problems without an optimum, with their status, both bounds, and what is said of the cause."""

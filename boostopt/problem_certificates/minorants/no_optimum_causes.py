@@ -53,7 +53,7 @@ def no_optimum_cause(problem: ReadProblem, status: str) -> str:
         return f"no point satisfies all of these: {format_names_truncated(names)}" if names else ""
     names = growing_entries(problem)
     objective = "the objective improves for ever"
-    return f"{objective} in a direction that changes {', '.join(names)}: bound these" if names else ""
+    return f"{objective} in a direction that changes {', '.join(names)}, which lack bounds" if names else ""
 
 
 def growing_entries(problem: ReadProblem) -> list[str]:
