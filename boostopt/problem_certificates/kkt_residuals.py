@@ -43,6 +43,9 @@ the one with the smallest residuals is taken."""
 CONSTRAINT_NUMBER = re.compile(r"\[(\d+)\] ")
 """The beginning of the name of a constraint."""
 
+NEGLIGIBLE_RESIDUAL = 1e-9
+"""Relative residual below which no smaller one is looked for."""
+
 N_STEPS = 12
 """The number of steps that look for the smallest subgradient."""
 
@@ -267,6 +270,8 @@ class _Measurement:
             amount = max(float(np.abs(rest / np.maximum(sizes, 1.0)).max(initial=0.0)), excess)
             if amount < smallest:
                 smallest, best = amount, (rest, sizes, excess)
+            if smallest <= NEGLIGIBLE_RESIDUAL:  # the steps of the following width are not made
+                break
         return best
 
     def _subgradient_excess(self, choice: Choice, multipliers: Sequence[Array]) -> float:

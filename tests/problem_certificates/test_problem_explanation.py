@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from convex_problems import PROBLEMS, cp
 
-from boostopt import ProblemError, ProblemExplanation, explain_problem
+from boostopt import ProblemError, ProblemExplanation, certify_problem, explain_problem
+from boostopt.problem_certificates.kkt_residuals import measure_conditions
+from boostopt.problem_certificates.minorants import stationary_multipliers
 
 SAMPLE = ("lasso", "svm", "markowitz", "network flow", "robust linear", "largest eigenvalue", "quad_form of low rank")
 """Problems of the fast suite."""
@@ -269,3 +271,35 @@ def test_explain_problem_names_constraints_as_they_were_written(make: Any, name:
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [make(x)])
     x.value = np.zeros(2)
     assert explain_problem(problem).conditions[0].subject == name
+
+
+@pytest.mark.parametrize("norm", [cp.norm_inf, cp.norm1, cp.norm])
+def test_explain_problem_at_the_kink_of_a_norm_holds(norm: Any) -> None:
+    target, x = np.array([0.1, -0.05, 0.02, 0.0]), cp.Variable(4, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - target) + 5 * norm(x)))
+    problem.solve(solver="CLARABEL")
+    for value in (x.value, np.array([1e-9, -1e-10, 0.0, 3e-10]), np.zeros(4)):
+        x.value = value
+        explanation = explain_problem(problem)
+        assert not explanation.violated and explanation.certificate.scaled_gap < 1e-6
+        assert residuals(explanation)["stationarity"] < 1e-7
+    x.value = np.array([0.1, 0.0, 0.0, 0.0])  # not on the kink
+    assert explain_problem(problem).violated
+
+
+def test_steps_of_subgradients_that_narrow_no_slope_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, X = np.random.default_rng(4), cp.Variable((6, 5), name="X")
+    M, mask = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 5)), (rng.random((6, 5)) < 0.6).astype(float)
+    problem = cp.Problem(cp.Minimize(cp.normNuc(X)), [cp.multiply(mask, X - M) == 0])
+    problem.solve(solver="CLARABEL")
+    counts, shortest_step = [0], stationary_multipliers._shortest_step  # pyright: ignore[reportPrivateUsage]
+
+    def count(*arguments: Any) -> Any:
+        counts[0] += 1
+        return shortest_step(*arguments)
+
+    certificate = certify_problem(problem)
+    monkeypatch.setattr(stationary_multipliers, "_shortest_step", count)
+    conditions = measure_conditions(certificate, 1e-4)
+    assert all(condition.holds for condition in conditions)
+    assert 1 <= counts[0] <= 12  # 36, if all steps of all widths are made
