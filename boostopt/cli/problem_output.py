@@ -34,7 +34,7 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     table.add_row("feasible point", "none is proved" if certificate.point is None else "proved")
     for reason in filter(None, (cause_of(certificate), *certificate.reasons)):
         table.add_row("note", Text(with_option_names(reason, OPTIONS)))
-    if certificate.status == "bounded" and certificate.scaled_gap > tol:
+    if certificate.status == "bounded" and certificate.scaled_gap > tol and not certificate.reasons:
         table.add_row("note", "the answer is no better than this gap: pass --solver auto for a better one")
     return table
 

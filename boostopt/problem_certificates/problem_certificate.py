@@ -475,14 +475,14 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     if certificate.violation > gap:
         raise AssertionError(
             f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
-            f"{certificate.violation:.2e}. Solve again: values, parameters or data were changed, or the solver is wrong"
+            f"{certificate.violation:.2e}. Solve again, to a higher accuracy: values, parameters or data were changed, "
+            "or the solver is wrong"
         )
     if not certificate.scaled_gap <= gap:
         advice = "Change what is named there" if certificate.reasons else "Solve to a higher accuracy"
         raise AssertionError(
-            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a gap of "
-            f"{certificate.scaled_gap:.2e} times max(1, |optimum|){why}. {advice}; explain_problem(problem) shows what "
-            "fails"
+            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a relative "
+            f"gap of {certificate.scaled_gap:.2e}{why}. {advice}; explain_problem(problem) shows what fails"
         )
     return certificate
 
