@@ -28,6 +28,9 @@ from boostopt.problem_certificates.unbounded_rays import proposed_changing_direc
 MAX_FILTERED = 12
 """Number of constraints up to which each is left out in turn: each needs a proof of its own."""
 
+MAX_FILTERED_VALUES = 200
+"""Number of unknowns and values of atoms up to which constraints are left out in turn: proofs of more take seconds."""
+
 MIN_MULTIPLIER = 1e-5
 """Smallest multiplier, relative to the largest, of a constraint that the filter begins with."""
 
@@ -78,7 +81,7 @@ def growing_entries(problem: ReadProblem) -> list[str]:
 def infeasible_subsystem(problem: ReadProblem) -> tuple[Any, ...]:
     """Return constraints of a problem that no point satisfies together with the attributes of the variables.
 
-    This is proved of them. None can be left out of at most `MAX_FILTERED` constraints without losing the proof.
+    This is proved of them. In small problems, of at most `MAX_FILTERED` none can be left out without losing the proof.
 
     Parameters
     ----------
@@ -87,7 +90,8 @@ def infeasible_subsystem(problem: ReadProblem) -> tuple[Any, ...]:
 
     Returns
     -------
-    The constraints in the order of the problem; () if no proof needs fewer constraints than are many, or none at all.
+    The constraints in the order of the problem; () if nothing is proved of those that the multipliers propose, and the
+    problem has more than `MAX_FILTERED`.
 
     References
     ----------
@@ -102,7 +106,7 @@ def infeasible_subsystem(problem: ReadProblem) -> tuple[Any, ...]:
             candidates = constraints
             if len(candidates) > MAX_FILTERED or not _is_infeasible(candidates):
                 return ()
-        if len(candidates) <= MAX_FILTERED:
+        if len(candidates) <= MAX_FILTERED and problem.n_values <= MAX_FILTERED_VALUES:
             for item in sorted(candidates, key=lambda item: sizes.get(item.id, 0.0)):
                 rest = [entry for entry in candidates if entry is not item]
                 if _is_infeasible(rest):
