@@ -141,11 +141,13 @@ def test_problem_without_an_optimum_is_proved_whatever_the_solver_says(
 def test_equalities_that_contradict_each_other_by_rounding_are_named_with_what_to_do() -> None:
     plan = cp.Variable((4, 5), nonneg=True, name="plan")
     rows, columns = np.full(4, 0.25), np.full(5, 0.2)  # the sums of the floats differ
-    problem = cp.Problem(cp.Minimize(cp.sum(plan[0])), [cp.sum(plan, axis=1) == rows, cp.sum(plan, axis=0) == columns])
+    supply: Any = cp.sum(plan, axis=1) == rows
+    demand: Any = cp.sum(plan, axis=0)
+    problem = cp.Problem(cp.Minimize(cp.sum(plan[0])), [supply, demand == columns])
     result = compare(problem, "clarabel")
     assert result.rows[0].outcome == "infeasible" and "by rounding" in (result.rows[0].open_reason or "")
     assert "leave out an equality that follows from the others" in " ".join(str(result).split())
-    smaller = cp.Problem(problem.objective, [problem.constraints[0], cp.sum(plan, axis=0)[:-1] == columns[:-1]])
+    smaller = cp.Problem(problem.objective, [supply, demand[:-1] == columns[:-1]])
     assert compare(smaller, "clarabel").rows[0].has_target_gap
 
 

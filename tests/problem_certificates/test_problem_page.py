@@ -342,5 +342,5 @@ def test_a_symmetric_matrix_is_its_transpose() -> None:
     assert page.conditions["stationarity"][0].startswith(r"0 \in -L + \operatorname{diag}(\nu_{1}) - Z_{2} + N")
     assert ("X", r"variable in $\mathbb{R}^{2 \times 2}$, symmetric: in $\mathbb{S}^{2}$") in page.symbols
     square = cp.Variable((2, 2), name="Y")
-    other = problem_page(cp.Problem(cp.Minimize(cp.trace(L @ square))), names={"L": L})
-    assert other.statement[0] == r"\min_{Y} & \langle L, Y^{\top} \rangle"
+    square_page = problem_page(cp.Problem(cp.Minimize(cp.trace(L @ square))), names={"L": L})
+    assert square_page.statement[0] == r"\min_{Y} & \langle L, Y^{\top} \rangle"
