@@ -18,7 +18,7 @@ SHOWN = {
     "docs/exporting.md": 20,
     "docs/howto/big_data.md": 43,
     "docs/howto/fitted_models.md": 14,
-    "docs/howto/own_cvxpy_problem.md": 14,
+    "docs/howto/own_cvxpy_problem.md": 24,
     "docs/howto/own_data.md": 30,
     "docs/howto/own_oracle.md": 20,
     "docs/howto/own_regularizer.md": 42,

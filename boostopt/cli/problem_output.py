@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.cli.option_names import with_option_names
-from boostopt.problem_certificates.problem_certificate import ProblemCertificate
+from boostopt.problem_certificates.problem_certificate import ProblemCertificate, cause_of
 from boostopt.problem_certificates.problem_explanation import ProblemExplanation
 
 OPTIONS = ("solver", "tolerance", "relaxation")
@@ -32,9 +32,9 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
         table.add_row("reported value", f"{certificate.value:.10g}")
         table.add_row("verdict", Text(verdict, style="red" if is_refuted else "green"))
     table.add_row("feasible point", "none is proved" if certificate.point is None else "proved")
-    for reason in certificate.reasons:
+    for reason in filter(None, (cause_of(certificate), *certificate.reasons)):
         table.add_row("note", Text(with_option_names(reason, OPTIONS)))
-    if certificate.status == "bounded" and certificate.scaled_gap > tol:
+    if certificate.status == "bounded" and certificate.scaled_gap > tol and not certificate.reasons:
         table.add_row("note", "the answer is no better than this gap: pass --solver auto for a better one")
     return table
 

@@ -1,7 +1,8 @@
-"""Constraints of CVXPY by their kind: the expression that is <= 0, = 0 or positive semidefinite, and its multiplier."""
+"""Constraints of CVXPY by kind: the expression that is <= 0, = 0 or positive semidefinite, its multiplier, its name."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,24 @@ from boostopt.problem_certificates.atoms.cone_inequalities import (
     long_power_cone_inequality,
     power_cone_inequality,
 )
+
+SIMPLER_WORDS = (
+    (re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)"), "[...]"),
+    (re.compile(r"Promote\(([^(),]+), \([^()]*\)\)"), r"\1"),
+    (re.compile(r"quad_over_lin\(((?:[^(),]|\([^()]*\))*), 1\.0, None, False\)"), r"sum_squares(\1)"),
+    (re.compile(r"(, None)?, False\)"), ")"),
+    (re.compile(r"\bSum\("), "sum("),
+    (re.compile(r"\bPnorm(Approx)?\("), "norm("),
+    (re.compile(r"\bPower(Approx)?\("), "power("),
+    (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
+    (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
+    (re.compile(r" \+ -(?=[^-])"), " - "),
+    (re.compile(r"^([-+0-9.e]+) <= (?![-+0-9.e]+$)(.+)$"), r"\2 >= \1"),
+)
+"""Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
+
+MAX_NAME_LENGTH = 48
+"""The number of characters of a constraint in its name."""
 
 
 def constraint_parts(constraint: Any) -> tuple[str, Any, Any]:
@@ -71,3 +90,26 @@ def present_dual(constraint: Any) -> Any:
         return getattr(constraint, "dual_value", None)
     dual = constraint.dual_variables[CONE_DUALS[name]].value
     return dual if dual is None or name == "SOC" else np.abs(dual)
+
+
+def plain_words(text: str) -> str:
+    """Return the text of a CVXPY object on one line, without long arrays and without arguments that are not written."""
+    words = " ".join(text.split())
+    for pattern, replacement in SIMPLER_WORDS:
+        words = pattern.sub(replacement, words)
+    return words
+
+
+def constraint_name(problem: Any, constraint: Any) -> str:
+    """Return the name of a constraint: its number in the problem, and its label or its beginning.
+
+    An attribute of a variable has the name of the variable.
+    """
+    words = shortened(getattr(constraint, "label", None) or plain_words(str(constraint)), MAX_NAME_LENGTH)
+    numbers = [k for k, item in enumerate(problem.constraints) if item is constraint]
+    return f"[{numbers[0]}] {words}" if numbers else words
+
+
+def shortened(text: str, max_length: int) -> str:
+    """Return a text, cut to a number of characters with dots at its end."""
+    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."

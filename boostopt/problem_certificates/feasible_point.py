@@ -205,9 +205,11 @@ class FeasiblePointSearch:
             return exact
         if not (promotions.rows or promotions.fixed) and exact.are_contradictory():
             self.is_contradictory = True
+        fault = "contradict each other" if self.is_contradictory else "depend on each other up to rounding"
+        proof = "no point satisfies them exactly" if self.is_contradictory else "no exact solution is proved"
         self.reason = (
-            "the equalities depend on each other up to rounding: no exact solution is proved. Pass tolerance=1e-12 to "
-            "certify a problem whose right sides are moved by at most that"
+            f"the equalities {fault}: {proof}. If this is by rounding, leave out an equality that follows from the "
+            "others, or pass tolerance=1e-12 to certify a problem whose right sides are moved by at most that"
         )
         return None
 

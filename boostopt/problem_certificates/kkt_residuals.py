@@ -19,6 +19,7 @@ from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import midpoints, working_precision
 from boostopt.problem_certificates.atoms.base import UNBOUNDED
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
+from boostopt.problem_certificates.constraint_parts import constraint_name
 from boostopt.problem_certificates.leaf_values import has_usable_value
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import (
@@ -39,25 +40,14 @@ KINK_WIDTHS = (1e-5, 1e-7, 1e-3)
 """Relative distances at which an argument counts as being on a kink, so that the atom has more than one subgradient;
 the one with the smallest residuals is taken."""
 
+CONSTRAINT_NUMBER = re.compile(r"\[(\d+)\] ")
+"""The beginning of the name of a constraint."""
+
+NEGLIGIBLE_RESIDUAL = 1e-9
+"""Relative residual below which no smaller one is looked for."""
+
 N_STEPS = 12
 """The number of steps that look for the smallest subgradient."""
-
-SIMPLER_WORDS = (
-    (re.compile(r"\[[-+0-9.e\s\[\]]{16,}(?:\]|$)"), "[...]"),
-    (re.compile(r"Promote\(([^(),]+), \([^()]*\)\)"), r"\1"),
-    (re.compile(r"quad_over_lin\(((?:[^(),]|\([^()]*\))*), 1\.0, None, False\)"), r"sum_squares(\1)"),
-    (re.compile(r"(, None)?, False\)"), ")"),
-    (re.compile(r"\bSum\("), "sum("),
-    (re.compile(r"\bPnorm(Approx)?\("), "norm("),
-    (re.compile(r"\bPower(Approx)?\("), "power("),
-    (re.compile(r"\bdiag_mat\(([^(),]*), 0\)"), r"diag(\1)"),
-    (re.compile(r" \+ -0\.0(?![.0-9])"), ""),
-    (re.compile(r" \+ -(?=[^-])"), " - "),
-)
-"""Patterns in the text of a constraint, with what replaces each: long arrays, and what the user did not write."""
-
-MAX_NAME_LENGTH = 48
-"""The number of characters of a constraint in its name."""
 
 
 @dataclass(frozen=True)
@@ -169,11 +159,9 @@ class _Measurement:
         ]
 
     def conditions(self) -> Iterator[ProblemCondition]:
-        """Yield all conditions, kind by kind."""
-        yield from self._primal()
-        yield from self._dual()
-        yield from self._complementarity()
-        yield from self._stationarity()
+        """Yield all conditions, kind by kind; those of constraints in the order of the problem."""
+        for conditions in (self._primal(), self._dual(), self._complementarity(), self._stationarity()):
+            yield from sorted(conditions, key=_number_of_constraint)
 
     def _primal(self) -> Iterator[ProblemCondition]:
         unit = "of the constraint"
@@ -282,6 +270,8 @@ class _Measurement:
             amount = max(float(np.abs(rest / np.maximum(sizes, 1.0)).max(initial=0.0)), excess)
             if amount < smallest:
                 smallest, best = amount, (rest, sizes, excess)
+            if smallest <= NEGLIGIBLE_RESIDUAL:  # the steps of the following width are not made
+                break
         return best
 
     def _subgradient_excess(self, choice: Choice, multipliers: Sequence[Array]) -> float:
@@ -316,12 +306,7 @@ class _Measurement:
 
     def _name(self, source: Any) -> str:
         """Return the name of a constraint: its number in the problem and its beginning."""
-        words = getattr(source, "label", None) or plain_words(str(source))
-        words = words if len(words) <= MAX_NAME_LENGTH else f"{words[: MAX_NAME_LENGTH - 3]}..."
-        for k, constraint in enumerate(self._problem.problem.constraints):
-            if constraint is source:
-                return f"[{k}] {words}"
-        return words
+        return constraint_name(self._problem.problem, source)
 
     def _number(
         self, kind: str, subject: str, statement: str, residual: float, size: float, unit: str
@@ -353,12 +338,10 @@ class _Measurement:
         )
 
 
-def plain_words(text: str) -> str:
-    """Return the text of a CVXPY object on one line, without long arrays and without arguments that are not written."""
-    words = " ".join(text.split())
-    for pattern, replacement in SIMPLER_WORDS:
-        words = pattern.sub(replacement, words)
-    return words
+def _number_of_constraint(condition: ProblemCondition) -> float:
+    """Return the number of the constraint of a condition; inf for a variable and for atoms."""
+    match = CONSTRAINT_NUMBER.match(condition.subject)
+    return int(match[1]) if match else math.inf
 
 
 def _has_no_dual(source: Any) -> bool:

@@ -56,6 +56,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     is_proved_infeasible,
     scaled_gap,
 )
+from boostopt.problem_certificates.minorants.no_optimum_causes import no_optimum_cause
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
 from boostopt.problem_certificates.problem_reader import ReadProblem, read_problem, read_variables
 from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
@@ -168,8 +169,8 @@ class ProblemCertificate:
     ) -> None:
         """Save the problem with all its data, and the proof, so that others can verify it without CVXPY and solvers.
 
-        `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions, so the interval in
-        the file may differ from this one by rounding.
+        `boostopt.verification.verify` checks the file. The proof in it is made anew, in fractions and without bounds of
+        other steps, so the interval in the file is another one, often narrower.
 
         Parameters
         ----------
@@ -317,7 +318,7 @@ def certify_problem(
             result = following if result is None else _intersection(result, following)
     if result is None:  # no variables: nothing needs a solver
         raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
-    return replace(result, value=value, reasons=(*_doubts(problem, result), *result.reasons))
+    return replace(result, value=value, reasons=(*_doubts(problem, result, goal), *result.reasons))
 
 
 def _check_program_options(bounds: object, solver: object, tolerance: float) -> None:
@@ -421,11 +422,11 @@ def _check_values(problem: Any) -> None:
     raise ProblemError(f"expected a problem with values; got none for {format_names_truncated(names)}. {advice}")
 
 
-def _doubts(problem: Any, certificate: ProblemCertificate) -> list[str]:
+def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[str]:
     """Return why an interval may be wide or open: parts that are not convex, and values that are no numbers."""
     if certificate.is_decided:
         return []
-    part = non_convex_part(problem) if certificate.status == "open" else ""
+    part = non_convex_part(problem) if certificate.scaled_gap > goal else ""
     doubts = [f"{part} is not convex by CVXPY's rules (DCP): write it with convex atoms"] if part else []
     names = [variable.name() for variable in problem.variables() if not has_usable_value(variable)]
     if names and not part:
@@ -434,6 +435,13 @@ def _doubts(problem: Any, certificate: ProblemCertificate) -> list[str]:
             "be wide: call problem.solve()"
         )
     return doubts
+
+
+def cause_of(certificate: ProblemCertificate) -> str:
+    """Return what makes the problem of a certificate infeasible or unbounded, in words; "" if it is not found."""
+    if not (certificate.is_decided and certificate.answers):
+        return ""
+    return no_optimum_cause(certificate.answers[-1].problem, certificate.status)
 
 
 def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
@@ -457,21 +465,24 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
+    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text]
+    why = f" ({'; '.join(reasons)})" if reasons else ""
     if certificate.is_decided:
         raise AssertionError(
-            f"expected an optimum that is certified to {gap:g}; the problem is proved {certificate.status}. Correct "
-            "the problem, or compare certify_problem(problem).status if this is what you expect"
-        )
-    if not certificate.scaled_gap <= gap:
-        why = f" ({'; '.join(certificate.reasons)})" if certificate.reasons else ""
-        raise AssertionError(
-            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a gap of "
-            f"{certificate.scaled_gap:.2e}{why}. Solve to a higher accuracy; explain_problem(problem) shows what fails"
+            f"expected an optimum that is certified to {gap:g}; the problem is proved {certificate.status}{why}. "
+            "Correct the problem, or compare certify_problem(problem).status if this is what you expect"
         )
     if certificate.violation > gap:
         raise AssertionError(
             f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
-            f"{certificate.violation:.2e}. Solve again: the values were changed, or the solver is wrong"
+            f"{certificate.violation:.2e}. Solve again, to a higher accuracy: values, parameters or data were changed, "
+            "or the solver is wrong"
+        )
+    if not certificate.scaled_gap <= gap:
+        advice = "Change what is named there" if certificate.reasons else "Solve to a higher accuracy"
+        raise AssertionError(
+            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a relative "
+            f"gap of {certificate.scaled_gap:.2e}{why}. {advice}; explain_problem(problem) shows what fails"
         )
     return certificate
 

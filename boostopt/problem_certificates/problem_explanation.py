@@ -33,7 +33,7 @@ from boostopt.problem_certificates.cone_proofs.conic_kkt_residuals import Condit
 from boostopt.problem_certificates.cone_proofs.conic_program_proof import certified_answer
 from boostopt.problem_certificates.kkt_residuals import DUAL, ProblemCondition, measure_conditions
 from boostopt.problem_certificates.leaf_values import has_usable_value
-from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.problem_certificate import ProblemCertificate, cause_of, certify_problem
 
 DEFAULT_TOLERANCE = 1e-4
 """The residual, over its scale, up to which a condition holds."""
@@ -55,11 +55,14 @@ class ProblemExplanation:
         The interval that the answer proves.
     tolerance
         The tolerance to which residuals over their scales are compared.
+    cause
+        What makes the problem infeasible or unbounded, if this is proved, in words; "" if it is not found.
     """
 
     conditions: tuple[ProblemCondition, ...]
     certificate: ProblemCertificate
     tolerance: float
+    cause: str = ""
 
     @property
     def violated(self) -> tuple[ProblemCondition, ...]:
@@ -77,7 +80,8 @@ class ProblemExplanation:
         )
         is_decided = self.certificate.is_decided
         result = f"the problem is {self.certificate.status}" if is_decided else self.certificate.words
-        why = f" ({self.certificate.reasons[0]})" if is_decided and self.certificate.reasons else ""
+        reasons = [text for text in (self.cause, *self.certificate.reasons[:1]) if text] if is_decided else []
+        why = f" ({'; '.join(reasons)})" if reasons else ""
         return f"{first}. Proved, whatever the residuals are: {result}{why}."
 
     def __str__(self) -> str:
@@ -121,9 +125,11 @@ class ProblemExplanation:
 
     @staticmethod
     def _row(condition: ProblemCondition) -> tuple[str, ...]:
-        """Return the row of one condition."""
+        """Return the row of one condition; the residual over its scale is added where it is another number."""
         infinite = "no multiplier" if condition.kind == DUAL else "not finite"
-        amount = infinite if math.isinf(condition.residual) else f"{condition.residual:.1e} {condition.unit}"
+        residual, ratio = f"{condition.residual:.1e}", f"{condition.residual / condition.scale:.1e}"
+        relative = "" if ratio == residual else f", relative {ratio}"
+        amount = infinite if math.isinf(condition.residual) else f"{residual} {condition.unit}{relative}"
         verdict = "holds" if condition.holds else "FAILS"
         return condition.subject, condition.statement, amount, condition.worst, verdict, condition.kind
 
@@ -161,7 +167,7 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
     if isinstance(problem, ConicProgram):
         certificate = certify_problem(problem)
         if certificate.is_decided:
-            raise _lack_of_optimum(certificate)
+            raise _lack_of_optimum(certificate, "")
         return explain_program(problem, certificate, tolerance)
     check_instance(
         "problem",
@@ -172,9 +178,10 @@ def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> Probl
         ProblemError,
     )
     certificate = certify_problem(problem)
+    cause = cause_of(certificate)
     if certificate.is_decided and not all(map(has_usable_value, problem.variables())):
-        raise _lack_of_optimum(certificate)
-    return ProblemExplanation(measure_conditions(certificate, tolerance), certificate, tolerance)
+        raise _lack_of_optimum(certificate, cause)
+    return ProblemExplanation(measure_conditions(certificate, tolerance), certificate, tolerance, cause)
 
 
 def explain_program(program: ConicProgram, certificate: ProblemCertificate, tolerance: float) -> ProblemExplanation:
@@ -208,9 +215,10 @@ def _condition_of(item: ConditionResiduals, tolerance: float) -> ProblemConditio
     return ProblemCondition(item.kind, subject, item.statement, residual, item.scale, item.unit, worst, holds)
 
 
-def _lack_of_optimum(certificate: ProblemCertificate) -> ProblemError:
+def _lack_of_optimum(certificate: ProblemCertificate, cause: str) -> ProblemError:
     """Return the error for a problem whose proof says that it has no optimum."""
+    why = f" ({cause})" if cause else ""
     return ProblemError(
-        f"expected a problem with an optimum; got one that is proved {certificate.status}, so that there are no "
+        f"expected a problem with an optimum; got one that is proved {certificate.status}{why}, so that there are no "
         "KKT conditions to measure. Correct the problem, or use certify_problem, which returns the proof."
     )

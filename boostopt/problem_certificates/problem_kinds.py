@@ -8,7 +8,11 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.errors import ProblemError, short_repr
+from boostopt.errors import ProblemError, format_names_truncated
+from boostopt.problem_certificates.constraint_parts import plain_words, shortened
+
+MAX_PART_LENGTH = 100
+"""Number of characters of a part that is not convex in a message."""
 
 
 def check_kind(problem: Any) -> None:
@@ -19,10 +23,12 @@ def check_kind(problem: Any) -> None:
     ProblemError
         A parameter has no value, or the problem is only convex in logarithms, or only quasiconvex.
     """
-    for parameter in problem.parameters():
-        if parameter.value is None:
-            name = parameter.name()
-            raise ProblemError(f"parameters must have values; got {name} without one. Set {name}.value.")
+    names = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+    if names:
+        raise ProblemError(
+            f"parameters must have values; got {format_names_truncated(names)} without one. Set {names[0]}.value"
+            f"{' and so on' if len(names) > 1 else ''}."
+        )
     check_form(problem)
 
 
@@ -51,7 +57,7 @@ def check_form(problem: Any) -> None:
 def non_convex_part(problem: Any) -> str:
     """Return the objective or the first constraint that is not convex by CVXPY's rules; "" if there is none."""
     parts = (problem.objective, *problem.constraints)
-    return next((short_repr(str(part)) for part in parts if not part.is_dcp()), "")
+    return next((f"'{shortened(plain_words(str(part)), MAX_PART_LENGTH)}'" for part in parts if not part.is_dcp()), "")
 
 
 def relaxed_problem(problem: Any) -> tuple[Any, dict[Any, Any]]:

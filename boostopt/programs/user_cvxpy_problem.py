@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_instance
-from boostopt.errors import ProblemError, reason_of
+from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.problem_certificates.leaf_values import value_of
 from boostopt.problem_certificates.problem_kinds import check_kind, non_convex_part, relaxed_problem
 from boostopt.problem_certificates.problem_reader import check_variable
@@ -162,7 +162,10 @@ def load_mapping(problem: Any, answer: Mapping[Any, Any]) -> None:
     for key, value in answer.items():
         item = variables.get(getattr(key, "id", None)) or constraints.get(getattr(key, "id", None))
         if item is None:
-            raise ProblemError(f"expected variables and constraints of the problem; got {key!s}. Return no others.")
+            raise ProblemError(
+                "expected variables and constraints of the problem that the function gets, which is a copy; got "
+                f"{short_repr(str(key))}. Take the keys from problem.variables() and problem.constraints."
+            )
         array = np.asarray(value, dtype=float)
         if array.size != item.size:
             raise ProblemError(

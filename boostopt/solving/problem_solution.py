@@ -235,7 +235,8 @@ def certify_answer(problem: ConvexProblem, attempt: Attempt, tol: float) -> Answ
         return AnswerCertificate(None, residuals, claimed_value, f"no certificate: {refusal}")
     residuals = {} if denies_optimum else measure_residuals(fresh, certificate)
     if certificate.is_decided:
-        return AnswerCertificate(certificate, residuals, claimed_value, "", certificate.status not in status)
+        reason = "; ".join(certificate.reasons)
+        return AnswerCertificate(certificate, residuals, claimed_value, reason, certificate.status not in status)
     if denies_optimum:  # an interval would not be of the solver's making
         return AnswerCertificate(None, residuals, None, f"the solver calls it {status}, which is not proved")
     reason = "; ".join(certificate.reasons) if certificate.status == "open" else ""

@@ -86,7 +86,7 @@ def save_problem_certificate(
     if certificate.right_side_change > 0:
         raise ProblemError(
             f"a file states the problem itself; got a certificate of right sides that were moved by "
-            f"{certificate.right_side_change:.1e}. Correct the equalities, which depend on each other up to rounding."
+            f"{certificate.right_side_change:.1e}. Leave out an equality that follows from the others up to rounding."
         )
     with working_precision():
         content = {**_content(certificate), "made": _metadata(origin)}

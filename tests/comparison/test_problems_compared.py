@@ -138,6 +138,25 @@ def test_problem_without_an_optimum_is_proved_whatever_the_solver_says(
     assert re.search(rf"\bRefuted: ones\b[^.]* 2\b[^.]*\bproblem is {status}\.", text)
 
 
+def test_equalities_that_contradict_each_other_by_rounding_are_named_with_what_to_do() -> None:
+    plan = cp.Variable((4, 5), nonneg=True, name="plan")
+    rows, columns = np.full(4, 0.25), np.full(5, 0.2)  # the sums of the floats differ
+    supply: Any = cp.sum(plan, axis=1) == rows
+    demand: Any = cp.sum(plan, axis=0)
+    problem = cp.Problem(cp.Minimize(cp.sum(plan[0])), [supply, demand == columns])
+    result = compare(problem, "clarabel")
+    assert result.rows[0].outcome == "infeasible" and "by rounding" in (result.rows[0].open_reason or "")
+    assert "leave out an equality that follows from the others" in " ".join(str(result).split())
+    smaller = cp.Problem(problem.objective, [supply, demand[:-1] == columns[:-1]])
+    assert compare(smaller, "clarabel").rows[0].has_target_gap
+
+
+def test_the_test_of_an_optimum_is_not_that_of_a_solver_that_denies_one() -> None:
+    for problem in (infeasible(), unbounded()):
+        result = compare(problem, ["clarabel", "scs"])
+        assert result.has_target_gap and "own stopping test" not in str(result)
+
+
 def test_a_wrong_denial_of_an_optimum_proves_nothing() -> None:
     def deny(copy: Any) -> None:
         copy._status = "infeasible"
@@ -215,7 +234,7 @@ def test_a_function_of_cone_data_gets_the_standard_form_and_its_answer_is_read()
         (lambda problem: 1 / 0, "ZeroDivisionError"),
         (lambda problem: "three", r"got str\. Leave the values"),
         (lambda problem: {problem.variables()[0]: np.ones(3)}, "expected 2 numbers for x; got 3"),
-        (lambda problem: {cp.Variable(): 1.0}, "expected variables and constraints of the problem"),
+        (lambda problem: {cp.Variable(name="x"): 1.0}, r"which is a copy; got 'x'\. .*problem\.variables\(\)"),
         (lambda problem: None, None),
     ],
     ids=("raises", "text", "size", "stranger", "nothing"),
@@ -349,6 +368,8 @@ def test_bad_arguments_are_refused() -> None:
     program = get_formulation("lpboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=1)
     with pytest.raises(OptionError, match=r"\bcvxpy\.Problem; got int\b"):
         compare(3)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with pytest.raises(OptionError, match=r"got list\. Call benchmark for several"):
+        compare([bounded(), bounded()])  # pyright: ignore[reportArgumentType, reportCallIssue]
     with pytest.raises(OptionError, match="got both"):
         benchmark([bounded(), program])
     with pytest.raises(OptionError, match="expected no forms"):

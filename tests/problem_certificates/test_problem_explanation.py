@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from convex_problems import PROBLEMS, cp
 
-from boostopt import ProblemError, ProblemExplanation, explain_problem
+from boostopt import ProblemError, ProblemExplanation, certify_problem, explain_problem
+from boostopt.problem_certificates.kkt_residuals import measure_conditions
+from boostopt.problem_certificates.minorants import stationary_multipliers
 
 SAMPLE = ("lasso", "svm", "markowitz", "network flow", "robust linear", "largest eigenvalue", "quad_form of low rank")
 """Problems of the fast suite."""
@@ -219,9 +221,24 @@ def test_explain_problem_of_many_constraints_prints_those_that_fail_and_counts_t
     problem.solve(solver="CLARABEL")
     x.value = np.asarray(x.value) - np.where(np.arange(30) == 7, 0.5, 0.0)
     lines = str(explain_problem(problem)).splitlines()
-    assert "[7] 7.0 <= x[7]" in "".join(lines[1:3]) and lines[3] == "  and 28 more that hold"
+    assert "[7] x[7] >= 7.0" in "".join(lines[1:3]) and lines[3] == "  and 28 more that hold"
     assert sum("FAILS" in line for line in lines) == 2  # feasibility and complementarity
     assert len(lines) < 20
+
+
+def test_explain_problem_keeps_the_order_of_the_constraints_and_adds_relative_residuals() -> None:
+    x = cp.Variable(2, name="x")
+    problem = cp.Problem(cp.Minimize(1e3 * cp.sum_squares(x)), [cp.sum(x) == 2, x <= 3, x[0] - x[1] == 0, x >= 0])
+    problem.solve(solver="CLARABEL")
+    x.value = [1.0, 1.001]
+    explanation = explain_problem(problem)
+    for kind in ("primal feasibility", "dual feasibility"):
+        subjects = [condition.subject for condition in explanation.conditions if condition.kind == kind]
+        assert [subject[:3] for subject in subjects] == ["[0]", "[1]", "[2]", "[3]"]
+    (slope,) = [condition for condition in explanation.conditions if condition.kind == "stationarity"]
+    assert slope.residual == pytest.approx(2.0, rel=1e-3) and slope.scale > 1e3
+    assert f"2.0e+00 objective / x, relative {slope.residual / slope.scale:.1e}" in str(explanation)
+    assert "0.0e+00 of the constraint  " in str(explanation)
 
 
 def test_explain_problem_leaves_numbers_out_of_names() -> None:
@@ -235,7 +252,9 @@ def test_explain_problem_says_once_that_a_problem_is_infeasible() -> None:
     x = cp.Variable(2, name="x")
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.sum(x) >= 1, x <= 0])
     x.value = np.zeros(2)
-    assert re.search(r"\bresiduals\b.*\binfeasible\.$", explain_problem(problem).conclusion)
+    assert re.search(
+        r"\bresiduals\b.*\binfeasible \(no point satisfies all of .*\)\.$", explain_problem(problem).conclusion
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,3 +273,35 @@ def test_explain_problem_names_constraints_as_they_were_written(make: Any, name:
     problem = cp.Problem(cp.Minimize(cp.sum_squares(x)), [make(x)])
     x.value = np.zeros(2)
     assert explain_problem(problem).conditions[0].subject == name
+
+
+@pytest.mark.parametrize("norm", [cp.norm_inf, cp.norm1, cp.norm])
+def test_explain_problem_at_the_kink_of_a_norm_holds(norm: Any) -> None:
+    target, x = np.array([0.1, -0.05, 0.02, 0.0]), cp.Variable(4, name="x")
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - target) + 5 * norm(x)))
+    problem.solve(solver="CLARABEL")
+    for value in (x.value, np.array([1e-9, -1e-10, 0.0, 3e-10]), np.zeros(4)):
+        x.value = value
+        explanation = explain_problem(problem)
+        assert not explanation.violated and explanation.certificate.scaled_gap < 1e-6
+        assert residuals(explanation)["stationarity"] < 1e-7
+    x.value = np.array([0.1, 0.0, 0.0, 0.0])  # not on the kink
+    assert explain_problem(problem).violated
+
+
+def test_steps_of_subgradients_that_narrow_no_slope_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, X = np.random.default_rng(4), cp.Variable((6, 5), name="X")
+    M, mask = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 5)), (rng.random((6, 5)) < 0.6).astype(float)
+    problem = cp.Problem(cp.Minimize(cp.normNuc(X)), [cp.multiply(mask, X - M) == 0])
+    problem.solve(solver="CLARABEL")
+    counts, shortest_step = [0], stationary_multipliers._shortest_step  # pyright: ignore[reportPrivateUsage]
+
+    def count(*arguments: Any) -> Any:
+        counts[0] += 1
+        return shortest_step(*arguments)
+
+    certificate = certify_problem(problem)
+    monkeypatch.setattr(stationary_multipliers, "_shortest_step", count)
+    conditions = measure_conditions(certificate, 1e-4)
+    assert all(condition.holds for condition in conditions)
+    assert 1 <= counts[0] <= 12  # 36, if all steps of all widths are made

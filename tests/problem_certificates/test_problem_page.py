@@ -334,3 +334,14 @@ def test_a_transpose_of_data_has_the_name_of_the_data() -> None:
     assert problem_page(design, {"V": matrix}).statement == (r"\min_{x} & \lVert V^{\top} V x - 1 \rVert_{2}^{2}",)
     assert problem_page(design).statement == (r"\min_{x} & \lVert A A^{\top} x - 1 \rVert_{2}^{2}",)
     assert [name for name, _ in problem_page(design, {"V": matrix}).symbols] == ["x", "V"]
+
+
+def test_a_symmetric_matrix_is_its_transpose() -> None:
+    L, X = np.array([[2.0, -1.0], [-1.0, 2.0]]), cp.Variable((2, 2), symmetric=True, name="X")
+    page = problem_page(cp.Problem(cp.Maximize(cp.trace(L @ X)), [cp.diag(X) == 1, X >> 0]), names={"L": L})
+    assert page.statement[0] == r"\max_{X} & \langle L, X \rangle"
+    assert page.conditions["stationarity"][0].startswith(r"0 \in -L + \operatorname{diag}(\nu_{1}) - Z_{2} + N")
+    assert ("X", r"variable in $\mathbb{R}^{2 \times 2}$, symmetric: in $\mathbb{S}^{2}$") in page.symbols
+    square = cp.Variable((2, 2), name="Y")
+    square_page = problem_page(cp.Problem(cp.Minimize(cp.trace(L @ square))), names={"L": L})
+    assert square_page.statement[0] == r"\min_{Y} & \langle L, Y^{\top} \rangle"

@@ -37,7 +37,7 @@ from boostopt.errors import (
 )
 from boostopt.problem_certificates.kkt_residuals import measure_conditions
 from boostopt.problem_certificates.leaf_values import has_usable_value
-from boostopt.problem_certificates.problem_certificate import ProblemCertificate, certify_problem
+from boostopt.problem_certificates.problem_certificate import ProblemCertificate, cause_of, certify_problem
 from boostopt.problem_certificates.problem_explanation import DEFAULT_TOLERANCE, ProblemExplanation, explain_program
 from boostopt.verification.linear_files.linear_writer import fraction_text
 
@@ -136,7 +136,11 @@ def certify_problem_command(
         if explanation is not None:
             typer.echo(str(explanation))
         elif explain:
-            typer.echo(f"There are no KKT conditions to measure: the problem is {certificate.words}.")
+            cause = cause_of(certificate)
+            typer.echo(
+                f"There are no KKT conditions to measure: the problem is {certificate.words}"
+                f"{f' ({cause})' if cause else ''}."
+            )
     if save is not None:  # last: the result is printed whether a file can be written or not
         certificate.save(save, {"problem": place})
     return 1 if is_refuted else 0
@@ -196,7 +200,8 @@ def _explanation(target: Any, certificate: ProblemCertificate) -> ProblemExplana
         return None if certificate.is_decided else explain_program(target, certificate, DEFAULT_TOLERANCE)
     if certificate.is_decided and not all(map(has_usable_value, target.variables())):
         return None
-    return ProblemExplanation(measure_conditions(certificate, DEFAULT_TOLERANCE), certificate, DEFAULT_TOLERANCE)
+    conditions = measure_conditions(certificate, DEFAULT_TOLERANCE)
+    return ProblemExplanation(conditions, certificate, DEFAULT_TOLERANCE, cause_of(certificate))
 
 
 def _certify_each(places: list[str], reading: ReadingOptions, tol: float, paths: list[str | None], json: bool) -> int:

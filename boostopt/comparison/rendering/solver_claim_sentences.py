@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX
-from boostopt.comparison.solve_record import SolveRecord
+from boostopt.comparison.solve_record import INFEASIBLE, SolveRecord
 
 STOPPING_TEST_TEXT = (
     "Own test: the largest residual of the answer over what the stopping test of the solver allows, by the definition "
@@ -35,9 +35,12 @@ def stopping_test_sentences(runs: Iterable[SolveRecord]) -> list[str]:
 
 
 def stopping_test_text(run: SolveRecord) -> str:
-    """Return whether an answer keeps the stopping test of its solver, as a predicate; "" if the test is not known."""
+    """Return whether an answer keeps the stopping test of its solver, as a predicate.
+
+    It is "" if the test is not known, and if the solver says that there is no optimum, whose tests are others.
+    """
     ratio = run.stopping_test_ratio
-    if ratio is None:
+    if ratio is None or INFEASIBLE.search(run.solver_status or ""):
         return ""
     if ratio <= 1.0:
         return f"keeps its own stopping test (residuals at most {ratio:.2g} times the limit)"

@@ -308,7 +308,9 @@ def as_comparable(program: object) -> Program | ConvexProblem:
         return ConvexProblem.from_cvxpy(program)
     if isinstance(program, ConicProgram):
         return ConvexProblem.from_cvxpy(program.to_cvxpy(), program.name or None)
-    raise OptionError(
-        f"expected a program, or a cvxpy.Problem; got {type(program).__name__}. Make one with formulation.bind(U, ...) "
-        "or cp.Problem(objective, constraints)."
+    advice = (
+        "Call benchmark for several."
+        if isinstance(program, Sequence | Mapping) and not isinstance(program, str)
+        else "Make one with formulation.bind(U, ...) or cp.Problem(objective, constraints)."
     )
+    raise OptionError(f"expected a program, or a cvxpy.Problem; got {type(program).__name__}. {advice}")

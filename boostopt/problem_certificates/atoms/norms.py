@@ -250,12 +250,15 @@ class MaximumNorm(Norm):
         distance = width * np.maximum(MIN_SIZE, sizes)
         weights = np.where(orientations * u < 0, 0.0, np.exp(-np.minimum((sizes - np.abs(u)) / distance, 600)))
         delta = np.sign(u) * weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        delta = delta * np.minimum(1.0, sizes / (0.1 * distance))  # at 0, every slope of the dual ball
         return Tangents(delta, sizes - np.abs(u) + distance, orientations)
 
     def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
         delta = tangents.parameters
-        scales = np.sqrt(np.abs(delta) / (weights[:, None] * tangents.widths))
+        inner = np.abs(delta).sum(axis=1, keepdims=True) < 1 - 1e-9  # within the ball every direction is free
+        scales = np.sqrt(np.where(inner, 1.0, np.abs(delta)) / (weights[:, None] * tangents.widths))
         units = scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300)
+        units = np.where(inner, 0.0, units)
         signed = np.sign(delta) * units
         return scales[:, :, None] * (np.eye(delta.shape[1]) - signed[:, :, None] * signed[:, None, :])
 

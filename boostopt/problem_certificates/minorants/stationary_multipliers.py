@@ -39,6 +39,12 @@ MIN_MULTIPLIER = 1e-12
 EQUALITY_SCALE = 1e3
 """Scale of multipliers of equalities: their changes cost nothing."""
 
+MIN_PROGRESS = 0.999
+"""Ratio of slopes from which a step counts as idle."""
+
+MAX_IDLE_STEPS = 2
+"""Number of idle steps in a row after which steps of tangents alone end: with fixed multipliers slopes may remain."""
+
 MIN_SLOPE = 1e-15
 """Slopes, relative to the sizes that cancel in them, that count as 0."""
 
@@ -239,7 +245,7 @@ def improved_choices(
         Number of first steps of small problems that leave out expensive directions, even if slopes remain. A full step
         from a poor start can lead to slopes of 0 far from the answer of the solver.
     """
-    best, best_size, is_large = choice, math.inf, False
+    best, best_size, is_large, n_idle = choice, math.inf, False, 0
     for count in range(n_steps + 1):
         slopes, multipliers, sizes = float_pullback(problem, choice)
         rest = remaining_slopes(slopes, point.x, box)
@@ -247,11 +253,14 @@ def improved_choices(
             size = float(np.max(np.abs(rest) / sizes, initial=0.0))
         if not math.isfinite(size):
             break
+        n_idle = n_idle + 1 if size > MIN_PROGRESS * best_size else 0
         if size < best_size:
             best, best_size = choice, size
             if is_large:
                 yield best
         elif is_large:  # the next step costs as much
+            break
+        if are_multipliers_fixed and n_idle == MAX_IDLE_STEPS:
             break
         if size <= MIN_SLOPE or count == n_steps:
             break

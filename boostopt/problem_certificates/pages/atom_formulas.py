@@ -133,10 +133,10 @@ def argument_itself(expression: Any, arguments: Sequence[Formula]) -> Formula:
 
 
 def transposition(expression: Any, arguments: Sequence[Formula]) -> Formula:
-    """Return a transpose; that of a vector is the vector."""
+    """Return a transpose; that of a vector is the vector, that of a symmetric matrix the matrix."""
     if expression.ndim > 2:
         return operator_formula("transpose", arguments)
-    return arguments[0] if expression.ndim < 2 else arguments[0].transpose
+    return arguments[0] if expression.ndim < 2 or expression.args[0].is_symmetric() else arguments[0].transpose
 
 
 def new_arrangement(expression: Any, arguments: Sequence[Formula]) -> Formula:

@@ -336,7 +336,9 @@ class _PageWriter:
     def _symbols(self) -> Iterator[tuple[str, str]]:
         """Yield all symbols with their meanings."""
         for variable in self._variables:
-            yield self._variable(variable).text, f"variable in ${_space(variable.shape)}$"
+            is_symmetric = any(variable.attributes.get(name) for name in ("symmetric", "PSD", "NSD"))
+            symmetry = rf", symmetric: in $\mathbb{{S}}^{{{variable.shape[0]}}}$" if is_symmetric else ""
+            yield self._variable(variable).text, f"variable in ${_space(variable.shape)}${symmetry}"
         for parameter in self._problem.parameters():
             yield self._names.parameters[parameter.id].text, f"parameter in ${_space(parameter.shape)}$"
         yield from self._data_symbols()

@@ -225,10 +225,10 @@ def _quotient_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Part
 
 
 def _transpose_slope(expression: Any, weight: Weight, formula: FormulaOf) -> Parts | None:
-    """Return the transposed weight."""
+    """Return the transposed weight; that of a symmetric matrix is the weight, up to its normal cone."""
     if expression.ndim > 2:
         return None
-    if expression.ndim < 2 or weight.formula is None:
+    if expression.ndim < 2 or weight.formula is None or expression.args[0].is_symmetric():
         return [(expression.args[0], weight)]
     return [(expression.args[0], replace(weight, formula=weight.formula.transpose))]
 
