@@ -30,9 +30,9 @@ def test_rounds_without_certificates_are_those_of_boost(
     algorithm: str, hypotheses: str, eta: float, ends: bool
 ) -> None:
     X, y = examples()
-    fitted = fit(algorithm, CLASSES[hypotheses](X, y), 0.0, eta, 0.02, 150)
+    fitted = fit(algorithm, CLASSES[hypotheses](X, y), 0.0, eta, 0.02, 100)
     features = BinaryFeatures(X, y, hypotheses)
-    steps = take_steps(features, "bin" in algorithm, eta, 0.02, 150)
+    steps = take_steps(features, "bin" in algorithm, eta, 0.02, 100)
     facts = fitted.facts
     assert (steps.rounds, len(steps.weights)) == (facts["rounds"], facts["hypotheses"])
     assert steps.ended_by_rule == facts["held"] == ends

@@ -56,7 +56,7 @@ WHY_OPEN = (
     "our runs there have a part of the rounds of print, and errors may change with the others. The search for the best "
     "parameters with all rounds of print takes some thirty hours of a core."
 )
-"""Why claims are open."""
+"""The reason for which claims are open."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def verdicts_by_sentence(lines: Sequence[Line]) -> dict[str, list[str]]:
 
 
 def _open_words(lines: Sequence[Line]) -> str:
-    """Return which claims the runs that are there leave open, and why; "" where none is."""
+    """Return which claims the stored runs leave open, with the reason; "" where none is."""
     places = list(dict.fromkeys(line.sentence.place for line in lines if line.verdict == OPEN and line.cells[2]))
     return f" Open are those of {', '.join(places)}: {WHY_OPEN}" if places else ""
 

@@ -375,7 +375,7 @@ def _continuation_words(results: Results) -> str:
         f"Of the runs on a9a that were cut off, {total} totally corrective ones were made anew and {corrective} "
         f"corrective ones were continued with the rounds of print: the same steps without certificates, at a fifteenth "
         f"of the cost. Where these are drawn their seconds are those of the first {A9A_LIMITS[True]} rounds, in "
-        f"proportion. "
+        f"proportion; the former are of a later and faster version. "
     )
 
 

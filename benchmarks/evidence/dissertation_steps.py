@@ -21,7 +21,7 @@ TIE = 1e-12
 """Edges that differ by less are equal: the hypothesis of lowest number comes first."""
 
 MASS_TOL = 1e-12
-"""How far the sum of a distribution of the binary entropy may be from 1."""
+"""The largest distance of the sum of a distribution of the binary entropy from 1."""
 
 
 class BinaryFeatures:
