@@ -373,7 +373,7 @@ def _continuation_words(results: Results) -> str:
     total, corrective = (sum((p["continuation"] in CORRECTIVE) == kind for p in units) for kind in (False, True))
     return (
         f"Of the runs on a9a that were cut off, {total} totally corrective ones were made anew and {corrective} "
-        f"corrective ones were continued with the rounds of print: the same steps without certificates, at a fifteenth "
+        f"corrective ones were continued with the rounds of print: the same steps without certificates, at an eighth "
         f"of the cost. Where these are drawn their seconds are those of the first {A9A_LIMITS[True]} rounds, in "
         f"proportion; the former are of a later and faster version. "
     )

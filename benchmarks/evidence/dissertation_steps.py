@@ -1,7 +1,7 @@
 """The corrective algorithms of the dissertation over features that are 0 or 1, at nu = 1, without certificates.
 
 A round takes one product with the features, one step and one distribution. `boost` takes the same rounds. It also
-bounds the class from both sides in each of them, and needs some fifteen times as long.
+bounds the class from both sides in each of them, and needs some eight times as long.
 """
 
 from __future__ import annotations
