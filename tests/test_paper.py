@@ -79,20 +79,21 @@ def test_numbers_of_claims_are_those_of_the_stored_results(figures: Any) -> None
 
 @pytest.mark.thorough
 def test_the_numbers_of_the_atlas_are_those_of_its_solves() -> None:
-    from benchmarks.atlas_solves import read
+    from benchmarks.atlas_solves import read, solver_of
 
     rows = [row for row in read(ROOT / "docs" / "atlas.tar.xz").by_profile if row.ran]
     claims = [row.scaled_gap for row in rows if row.claims]
     counts = (
         len(rows),
         len({row.program for row in rows}),
+        len({solver_of(row) for row in rows}),
         len(claims),
         *(sum(g > x for g in claims) for x in (1e-6, 1e-3)),
     )
     text = re.sub(r"\s+", " ", BODY)
-    expected = "has {:,} solves of {} programs by the solvers that CVXPY calls. Of {:,} claims of an optimum, {} have a"
-    assert expected.format(*counts[:4]) in text
-    assert f"and {counts[4]} above $10^{{-3}}$" in text
+    assert "has {:,} solves of {} programs, each in one form with one setting, by {} backends".format(*counts) in text
+    assert "Of {:,} claims of an optimum, {} have a".format(*counts[3:]) in text
+    assert f"and {counts[5]} above $10^{{-3}}$" in text
 
 
 def test_formulas_have_no_spaces_of_their_own() -> None:

@@ -38,6 +38,8 @@ each time these pages are made. Five rules:
   reproduces in part where it holds on more.
 - A case is open where a run was cut off by a limit below that of print: it took its seconds at least, and its error
   may be another one. Open cases are counted apart, and a set with open cases and without an exception is not decided.
+  Where the rounds that are left out were taken without certificates, rounds and errors are theirs; their seconds are
+  those of the rounds before, in proportion.
 - A column of printed figures reproduces where no more of them miss ours than chance explains. A mean misses by over
   two standard errors in one of twenty cases: so one of seven sets may miss, two of ten. One draw misses the range of
   ten others in two of eleven.
@@ -48,6 +50,13 @@ What is proved, or is refuted by an instance, has a test that holds the verdict.
 papers' tables and texts. Statements that are misprinted are in the [errata](../errata.md), with what is right;
 [all sentences](sentences.md) of the papers that state a result are in a list, each with its lines or the reason for
 none."""
+
+
+WHY_OPEN = (
+    "our runs there have a part of the rounds of print, and errors may change with the others. The search for the best "
+    "parameters with all rounds of print takes some thirty hours of a core."
+)
+"""The reason for which claims are open."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,8 @@ def claims_page(experiments: Sequence[Experiment], results: Mapping[str, Results
     partly = f", {n_so_far} of them from a part of the units so far" if n_so_far else ""
     parts = [
         f"# What reproduces and what does not\n\n{ABOUT}\n\n"
-        f"Of {len(printed_lines)} claims {n_decided} are decided{partly}.\n\n{_counts(printed_lines)}"
+        f"Of {len(printed_lines)} claims {n_decided} are decided{partly}.{_open_words(printed_lines)}\n\n"
+        f"{_counts(printed_lines)}"
     ]
     if by_set := _counts_by_set(printed_lines):
         parts.append(by_set)
@@ -122,6 +132,12 @@ def verdicts_by_sentence(lines: Sequence[Line]) -> dict[str, list[str]]:
         addition = ", a weaker statement" if line.is_weaker else ""
         verdicts.setdefault(line.sentence.key, []).append(f"{line.cells[1]}{addition}")
     return verdicts
+
+
+def _open_words(lines: Sequence[Line]) -> str:
+    """Return which claims the stored runs leave open, with the reason; "" where none is."""
+    places = list(dict.fromkeys(line.sentence.place for line in lines if line.verdict == OPEN and line.cells[2]))
+    return f" Open are those of {', '.join(places)}: {WHY_OPEN}" if places else ""
 
 
 def _counts(lines: Sequence[Line]) -> str:
@@ -187,4 +203,5 @@ def _proved() -> Iterator[Line]:
     """Yield the claims that tests decide."""
     for claim in PROVED:
         command = f"`{claim.test.split('::')[1]}`"
-        yield Line(SENTENCES[claim.sentence], (claim.says, claim.verdict, claim.ours, claim.printed_figure, command))
+        cells = (claim.says, claim.verdict, claim.ours, claim.printed_figure, command)
+        yield Line(SENTENCES[claim.sentence], cells, claim.is_weaker)

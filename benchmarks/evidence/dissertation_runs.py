@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dissertation_printed import ROWS
-from benchmarks.evidence.experiment import SHARED, Results
+from benchmarks.evidence.experiment import SHARED, Parameters, Results
 from boostopt import boost
 from boostopt.boosting import Run
 from boostopt.errors import DataError
@@ -72,6 +72,9 @@ SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 PRINTED_ROUNDS: Mapping[bool, int] = {False: 1000, True: 20_000}
 """Rounds of table 5.3: totally corrective, and corrective."""
+
+ADABOOST_ROUNDS: Mapping[bool, int] = {False: 2000, True: 200}
+"""Rounds of AdaBoost in the search, on large sets where True; print has 20,000."""
 
 ENDS = ("practical", "optimum", "direct", "certified")
 """The stop reasons of runs that end by a rule."""
@@ -242,12 +245,29 @@ def seeds(results: Results) -> str:
     return ", ".join(f"{name} {len(seed_set)}" for name, seed_set in seeds_by_name.items())
 
 
+def points_of(results: Results, parameters: Parameters) -> list[dict[str, Any]]:
+    """Return the points of a unit over eta; those that were cut off are replaced by their continuations, if any.
+
+    A continuation without certificates has rounds and errors, and no seconds of `boost`. Its seconds are those of the
+    rounds before it, in proportion.
+    """
+    points = list[dict[str, Any]]()
+    selection = {name: parameters[name] for name in ("data", "seed", "hypotheses")}
+    for point in results[parameters]["points"]:
+        units = results.select(continuation=parameters["algorithm"], eta=point["eta"], **selection)
+        for _, continuation in units:
+            seconds = point["seconds"] * continuation["rounds"] / point["rounds"]
+            point = {**point, "seconds": seconds, **continuation}
+        points.append(point)
+    return points
+
+
 def points_by_eta(
     results: Results, name: str, hypotheses: str, algorithm: str, **selection: Any
 ) -> list[list[dict[str, Any]]]:
     """Return the points of an algorithm over eta, at each eta those of all splits, or of the one that is wanted."""
     units = results.select(data=name, hypotheses=hypotheses, algorithm=algorithm, **selection)
-    return [list(at_one) for at_one in zip(*(result["points"] for _, result in units), strict=True)]
+    return [list(at_one) for at_one in zip(*(points_of(results, parameters) for parameters, _ in units), strict=True)]
 
 
 def curves(results: Results, name: str, hypotheses: str, algorithm: str, measure: str) -> dict[float, list[float]]:
@@ -278,6 +298,18 @@ def sooner(one: Mapping[str, Any], rival: Mapping[str, Any], measure: str = "sec
 def as_in_print(point: Mapping[str, Any], algorithm: str) -> dict[str, Any]:
     """Return a point of a curve that counts as ended if it has all rounds that print allows."""
     return {**point, "held": point["held"] or point["rounds"] >= PRINTED_ROUNDS[algorithm in CORRECTIVE]}
+
+
+def has_ended(point: Mapping[str, Any], algorithm: str, name: str) -> bool:
+    """Return whether a run of the search on a set ended as in print, and no limit below that of print cut it off.
+
+    AdaBoost has no rule: it ends before its limit where no hypothesis is better than chance, or one has no error.
+    """
+    if algorithm == "SVM":
+        return True
+    if algorithm == "ada":
+        return bool(point["rounds"] < ADABOOST_ROUNDS[name in LARGE])
+    return bool(as_in_print(point, algorithm)["held"])
 
 
 def is_in_range(figure: float, ours: Sequence[float]) -> bool:

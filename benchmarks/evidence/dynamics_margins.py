@@ -303,13 +303,26 @@ FIGURE_3A = tuple(
 )
 
 
-def _ordered(tick: int) -> Claim:
-    """Return the claim that the boosters come in the printed order after some rounds."""
+def _all_orders(results: Results) -> list[bool]:
+    """Return of each seed whether the boosters come in the printed order at all ticks of print."""
+    return [all(orders) for orders in zip(*(_orders(results, str(tick)) for tick in TICKS), strict=True)]
+
+
+def _order_after(tick: int) -> Claim:
+    """Return the weaker claim that the boosters come in the printed order after some rounds."""
     says = f"After {tick:,} rounds on the hypercube AdaBoost has the largest margin, arc-gv the smallest."
-    return counted_claim("D figure 3b", says, lambda results: _orders(results, str(tick)))
+    return counted_claim("D figure 3b", says, lambda results: _orders(results, str(tick)), is_weaker=True)
 
 
-FIGURE_3B = tuple(map(_ordered, TICKS))
+FIGURE_3B = (
+    counted_claim(
+        "D figure 3b",
+        f"After {', '.join(f'{tick:,}' for tick in TICKS[:-1])} and {TICKS[-1]:,} rounds on the hypercube AdaBoost has "
+        "the largest margin, arc-gv the smallest.",
+        _all_orders,
+    ),
+    *map(_order_after, TICKS),
+)
 
 
 EXPERIMENTS = (

@@ -173,15 +173,20 @@ BY_CHANCE = 0.05
 """The share of means that miss a printed one by more than two standard errors where nothing is different."""
 
 
-def count_agreements(holds: Iterable[bool], noun: str, chance: float = BY_CHANCE) -> Decision | None:
+ROUNDING = 1e-12
+"""The rounding of a probability."""
+
+
+def count_agreements(holds: Iterable[bool | None], noun: str, chance: float = BY_CHANCE) -> Decision | None:
     """Return whether so many figures miss print as chance explains; None where there are none.
 
-    It does not where as many misses have a probability below one in twenty.
+    It does not where as many misses have a probability of at most one in twenty; so a single mean must not miss. Open
+    figures leave it open where it depends on them.
 
     Parameters
     ----------
     holds
-        Of each figure, whether it agrees with print.
+        Of each figure, whether it agrees with print; None where the results leave it open.
     noun
         The figures, in the plural.
     chance
@@ -192,9 +197,15 @@ def count_agreements(holds: Iterable[bool], noun: str, chance: float = BY_CHANCE
         return None
     from scipy.stats import binom
 
-    n, agree = len(outcomes), sum(outcomes)
-    as_many = float(binom.sf(n - agree - 1, n, chance))
-    return Decision(as_many >= BY_CHANCE, f"{agree} of {n} {noun}")
+    n, n_open, n_agree = len(outcomes), outcomes.count(None), outcomes.count(True)
+    # The probability of a single miss is the chance itself, but for its rounding.
+    holds_at_worst, holds_at_best = (
+        float(binom.sf(n - agree - 1, n, chance)) > BY_CHANCE + ROUNDING for agree in (n_agree, n_agree + n_open)
+    )
+    is_open = f", {n_open} open" if n_open else ""
+    return Decision(
+        holds_at_worst if holds_at_worst == holds_at_best else None, f"{n_agree} of {n - n_open} {noun}{is_open}"
+    )
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ class Proved:
         The test, in the form of pytest, below `tests/`.
     ours, printed_figure
         What is right, and what is printed, where that is a figure.
+    is_weaker
+        Whether less is tested than print says: such a line stands apart, and beside one for all that print says.
     """
 
     sentence: str
@@ -31,6 +33,7 @@ class Proved:
     test: str
     ours: str = ""
     printed_figure: str = ""
+    is_weaker: bool = False
 
 
 PROVED = (
@@ -134,6 +137,7 @@ PROVED = (
         "Every update that gains as much as a corrective step keeps the bound, the oracle being asked with d(w).",
         HOLDS,
         "boosting/test_guarantees_corrective.py::test_theorem_a_bounds_the_rounds_of_every_update",
+        is_weaker=True,
     ),
     Proved(
         "T theorem 3.23",

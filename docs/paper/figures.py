@@ -19,6 +19,22 @@ SOLVERS = ("CLARABEL", "HIGHS", "OSQP", "SCS")
 MANY = 90
 """Solvers with fewer claims are left out: curves of all would not be told apart."""
 
+NAMES = {
+    "cvxpy:clarabel": "Clarabel",
+    "cvxpy:cvxopt": "CVXOPT",
+    "cvxpy:ecos": "ECOS",
+    "cvxpy:piqp": "PIQP",
+    "cvxpy:qoco": "QOCO",
+    "cvxpy:scs": "SCS",
+    "interior": "boostopt",
+    "CLARABEL": "Clarabel",
+    "HIGHS": "HiGHS",
+}
+"""Names of solvers as their authors write them."""
+
+STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)), (0, (8, 3)))
+"""Lines that differ without colours."""
+
 LEAST = 1e-13
 """Gaps below this are drawn at it: no solver is asked for less."""
 
@@ -31,7 +47,11 @@ def draw_atlas(path: Path) -> None:
     for row in read(DOCS / "atlas.tar.xz").by_profile:
         if row.ran and row.profile == "default" and row.claims:
             gaps_by_solver.setdefault(solver_of(row), []).append(row.scaled_gap)
-    labels = {name: f"{name}, {len(gaps)} claims" for name, gaps in gaps_by_solver.items() if len(gaps) > MANY}
+    labels = {
+        name: f"{NAMES.get(name, name)}, {len(gaps)} claims"
+        for name, gaps in gaps_by_solver.items()
+        if len(gaps) > MANY
+    }
     draw_shares(path, {labels[name]: gaps_by_solver[name] for name in sorted(labels)}, "certified gap of a claim")
 
 
@@ -53,7 +73,7 @@ def claim_distances() -> dict[str, list[float]]:
 def draw_instances(path: Path) -> None:
     """Draw how far claimed optima of the instances of others are from the certified intervals, for each solver."""
     distances = claim_distances()
-    curves = {f"{solver}, {len(values)} claims": values for solver, values in distances.items()}
+    curves = {f"{NAMES.get(solver, solver)}, {len(values)} claims": values for solver, values in distances.items()}
     draw_shares(path, curves, "distance of a claim from the interval, relative")
 
 
@@ -63,11 +83,11 @@ def draw_shares(path: Path, values_by_label: Mapping[str, Sequence[float]], labe
 
     figure = Figure(figsize=(6.2, 3.2), layout="constrained")
     axes: Any = figure.subplots()
-    for name, values in values_by_label.items():
+    for style, (name, values) in zip(STYLES, values_by_label.items(), strict=False):
         ordered = np.sort(np.maximum(np.asarray(values, dtype=float), LEAST))
-        axes.step(ordered, 1.0 - np.arange(1, len(ordered) + 1) / len(ordered), where="post", label=name)
+        axes.step(ordered, 1.0 - np.arange(1, len(ordered) + 1) / len(ordered), where="post", ls=style, label=name)
     axes.set(xscale="log", xlabel=label, ylabel="share of claims above", ylim=(0.0, 1.0))
-    axes.legend(frameon=False, fontsize=7, loc="upper right")
+    axes.legend(frameon=False, fontsize=8, loc="upper right")
     figure.savefig(path, dpi=200, metadata={"Software": None})
 
 
