@@ -42,7 +42,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
 from boostopt.problem_certificates.least_squares_slack_points import curved_slack_point, least_fraction, slack_point
-from boostopt.problem_certificates.nearest_domain_points import domain_point
+from boostopt.problem_certificates.minorants.bound_rows import bounds_with_rows
+from boostopt.problem_certificates.nearest_domain_points import domain_point, with_arguments_in_domains
 from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem
 
 MIN_SLACK = 1e-7
@@ -151,6 +152,7 @@ class FeasiblePointSearch:
             return None
         nearby: FeasiblePoint | None = None
         if x is not None:
+            x = with_arguments_in_domains(self.problem, x)
             exact = self._exact_points(Promotions(), x)
             result = exact.check(x) if exact is not None else None
             if result is not None:
@@ -280,12 +282,13 @@ class ExactPoints:
         pairs += [(inequalities.rows[i], inequalities.offsets[i]) for i in sorted(promotions.rows)]
         is_used = [bool(row) or not offset == 0 for row, offset in pairs]
         self._places = is_used[: len(equalities)]
+        self._lower, self._upper = bounds_with_rows(problem)
         self._rows: list[tuple[Row, Ball]] = [pair for pair, flag in zip(pairs, is_used, strict=True) if flag]
         self._choose_basis(centre)
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
         """Return balls that contain a point that satisfies the chosen equalities, near x; None if none is proved."""
-        clipped = np.clip(x, self.problem.lower, self.problem.upper)
+        clipped = np.clip(x, self._lower, self._upper)
         for j, value in self.fixed.items():
             clipped[j] = value
         result = balls(clipped)
@@ -410,7 +413,7 @@ class ExactPoints:
             sizes, order = pivots((A / norms[:, None]).T)
             rank = int(np.sum(sizes > 1e-10 * max(float(sizes[0]), 1e-300)))
             self._independent = sorted(order[:rank].tolist())
-            distances = np.minimum(centre - self.problem.lower, self.problem.upper - centre)[free]
+            distances = np.minimum(centre - self._lower, self._upper - centre)[free]
             weights = np.clip(np.nan_to_num(distances, nan=0.0), 1e-9, 1e3)
             weights = np.where(np.isin(free, self._late_positions), LATE_WEIGHT * weights, weights)
             _, order = pivots(A[self._independent] * weights)
@@ -487,7 +490,7 @@ class SparseExactPoints(ExactPoints):
     """
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
-        point = np.clip(x, self.problem.lower, self.problem.upper)
+        point = np.clip(x, self._lower, self._upper)
         for j, value in self.fixed.items():
             point[j] = value
         system = SparseSystem(self._A, self._sizes(point))
@@ -497,7 +500,7 @@ class SparseExactPoints(ExactPoints):
             following = point + system.correction(midpoints(self._residuals(point)))
             if not np.isfinite(following).all():
                 return None
-            point = np.clip(following, self.problem.lower, self.problem.upper)
+            point = np.clip(following, self._lower, self._upper)
         radii = system.radii(np.array([round_up(abs(value)) for value in self._residuals(point)]))
         return enclosing_balls(point, radii)
 
@@ -523,7 +526,7 @@ class SparseExactPoints(ExactPoints):
 
     def _sizes(self, point: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return how far each unknown is from its bounds, at most by its size; 0 for fixed ones."""
-        distances = np.minimum(point - self.problem.lower, self.problem.upper - point)
+        distances = np.minimum(point - self._lower, self._upper - point)
         sizes = np.minimum(distances, np.maximum(1.0, np.abs(point)))
         sizes[list(self.fixed)] = 0.0
         return sizes
