@@ -10,6 +10,7 @@ propose it, or one more solve if theirs costs much. Affine inequalities without 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,6 +67,9 @@ MAX_LOSS = 1e-4
 
 The loss comes from the violation of the answer: for answers of SCS, such solves narrow it by a factor of at most 2.3.
 """
+
+MAX_SPARSE_LOSS = 1e-8
+"""The same, up to which a point of many sparse equalities is not looked for without the distances from bounds."""
 
 MIN_SPARSE_ROWS = 60
 """Number of equalities of a large problem from which no basis is chosen."""
@@ -169,7 +173,7 @@ class FeasiblePointSearch:
         exact = self._exact_points(promotions, self.interior)
         if exact is None:
             return nearby
-        result = exact.approach(self.interior if x is None else x, self.interior)
+        result = self._approached_point(exact, self.interior if x is None else x, self.interior)
         if nearby is not None:
             return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
         names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
@@ -189,7 +193,20 @@ class FeasiblePointSearch:
         """Return a feasible point between x and a point with slack that least squares propose."""
         propose = slack_point if self.problem.is_large else curved_slack_point
         proposal = propose(self.problem, x)
-        return None if proposal is None else exact.approach(x, proposal)
+        return None if proposal is None else self._approached_point(exact, x, proposal)
+
+    def _approached_point(
+        self, exact: ExactPoints, x: Float[Array, " n"], interior: Float[Array, " n"]
+    ) -> FeasiblePoint | None:
+        """Return a feasible point near x on the segment to a point with slack."""
+        result = exact.approach(x, interior)
+        if not isinstance(exact, SparseExactPoints) or (
+            result is not None and self._loss(result, x) <= MAX_SPARSE_LOSS
+        ):
+            return result
+        # At a degenerate vertex, too few unknowns are far from their bounds for all equalities.
+        other = exact.without_bounds().approach(x, interior)
+        return min((point for point in (result, other) if point is not None), key=lambda p: p.upper, default=None)
 
     def _loss(self, point: FeasiblePoint, x: Float[Array, " n"]) -> float:
         """Return by how much the objective at a feasible point is above that at x, relative to 1 plus its size."""
@@ -488,6 +505,12 @@ class SparseExactPoints(ExactPoints):
 
     `is_consistent` is False, so that a basis is needed, if the rows are not proved independent, or not exact floats.
     """
+
+    def without_bounds(self) -> SparseExactPoints:
+        """Return the same points, nearest in relative distances, whatever the bounds are."""
+        result = copy.copy(self)
+        result._lower, result._upper = np.full(self.problem.n, -np.inf), np.full(self.problem.n, np.inf)
+        return result
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
         point = np.clip(x, self._lower, self._upper)

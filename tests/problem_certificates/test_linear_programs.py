@@ -145,6 +145,17 @@ def test_a_point_just_outside_bounds_and_domains_costs_what_it_is_outside(is_att
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("statement", ["attribute", "rows"])
+def test_a_degenerate_vertex_costs_the_same_with_bounds_as_attributes_and_as_rows(statement: str) -> None:
+    """Of 900 unknowns, 90 are positive at the optimum: these cannot satisfy 300 equalities without the others."""
+    problem, optimum = planted_program(300, 900, statement, 0.9)
+    problem.solve("CLARABEL")
+    certificate = certify(problem)
+    assert contains(certificate, optimum)
+    assert certificate.scaled_gap <= 1e-8
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("statement", ["attribute", "rows"])
 @pytest.mark.parametrize("m", [20, 60])
 def test_lower_ends_at_a_face_of_optima_travel_in_a_file(m: int, statement: str, tmp_path: Path) -> None:
     problem, optimum = planted_program(m, 3 * m, statement, 0.3)
