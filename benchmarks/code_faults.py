@@ -38,7 +38,7 @@ N_PROBLEMS = 3
 ROOM = "boostopt.problem_certificates"
 
 CROSSED = "bounds cross"
-"""What is written where the certificate itself refuses its bounds."""
+"""The text in place of an interval whose bounds the certificate itself refuses."""
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,8 @@ class FeasiblePointSearch:
         ):
             return result
         # At a degenerate vertex, too few unknowns are far from their bounds for all equalities.
-        other = exact.without_bounds().approach(x, interior)
-        return min((point for point in (result, other) if point is not None), key=lambda p: p.upper, default=None)
+        further = exact.without_bounds().approach(x, interior)
+        return min((point for point in (result, further) if point is not None), key=lambda p: p.upper, default=None)
 
     def _loss(self, point: FeasiblePoint, x: Float[Array, " n"]) -> float:
         """Return by how much the objective at a feasible point is above that at x, relative to 1 plus its size."""
