@@ -366,6 +366,45 @@ def unbounded(rng: np.random.Generator) -> tuple[Any, list[Any], Real]:
     return slope * x[0] + cp.square(x[1]), constraints, -math.inf
 
 
+def whole_vertex(rng: np.random.Generator) -> tuple[Any, list[Any], Real]:
+    """Minimize a linear function over a box whose ends are whole: the vertex is a float, the optimum is not."""
+    n = int(rng.integers(3, 7))
+    c, ends = rng.normal(size=n), rng.integers(1, 100, n) * np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    x = cp.Variable(n)
+    vertex = np.where(c > 0, ends, ends + 1)
+    return c @ x, [x >= ends, x <= ends + 1], dot(fractions(c), fractions(vertex))
+
+
+def nearly_semidefinite(rng: np.random.Generator) -> tuple[Any, list[Any], Real]:
+    """Minimize (x1 + s x2)^2 - e x2^2 over a wide box, s = 1 or -1, for an e as small as a rounding."""
+    excess, radius = 2.0 ** -float(rng.integers(48, 54)), float(10 ** rng.integers(2, 6))
+    side = float(rng.choice([-1.0, 1.0]))
+    x = cp.Variable(2)
+    form = cp.quad_form(x, np.array([[1.0, side], [side, 1 - excess]]))
+    return form, [x <= radius, x >= -radius], -Fraction(excess) * Fraction(radius) ** 2
+
+
+def density_matrix(rng: np.random.Generator) -> tuple[Any, list[Any], Real]:
+    """Maximize a linear function of matrices of trace 1 that a constraint says are semidefinite."""
+    root = np.round(16 * rng.normal(size=(2, 2))) / 16
+    C, X = root + root.T, cp.Variable((2, 2), symmetric=True)
+    difference = (Fraction(C[0, 0]) - Fraction(C[1, 1])) ** 2 + 4 * Fraction(C[0, 1]) ** 2
+    largest = (from_fraction(Fraction(C[0, 0]) + Fraction(C[1, 1])) + mp.sqrt(from_fraction(difference))) / 2
+    return -cp.trace(C @ X), [cp.trace(X) == 1, X >> 0], -largest
+
+
+def shortest_in_a_norm(rng: np.random.Generator) -> tuple[Any, list[Any], Real]:
+    """Minimize the norm with the exponent 3/2, 3 or 4 on a hyperplane: its distance is that of the dual norm."""
+    p, a, side = (
+        Fraction(int(rng.choice([3, 6, 8])), 2),
+        floats(rng, int(rng.integers(2, 4))) + 0.25,
+        float(rng.normal()),
+    )
+    x, q = cp.Variable(len(a)), from_fraction(p / (p - 1))
+    dual_size = sum(abs(real(entry)) ** q for entry in a) ** (1 / q)
+    return cp.pnorm(x, float(p)), [a @ x == side], abs(real(side)) / dual_size
+
+
 KINDS: dict[str, Build] = {
     "linear program": linear_program,
     "quadratic program": quadratic_program,
@@ -406,10 +445,18 @@ KINDS: dict[str, Build] = {
 }
 """Problems by their kind."""
 
+FURTHER_KINDS: dict[str, Build] = {
+    "whole vertex": whole_vertex,
+    "nearly semidefinite form": nearly_semidefinite,
+    "density matrix": density_matrix,
+    "shortest vector in another norm": shortest_in_a_norm,
+}
+"""Problems that show faults of the code: intervals as narrow as a rounding, shifts, multipliers that are matrices."""
+
 
 def closed_form(kind: str, rng: np.random.Generator) -> ClosedForm:
     """Return a random problem of a kind with its optimum; half of the problems maximize."""
-    objective, constraints, optimum = KINDS[kind](rng)
+    objective, constraints, optimum = (KINDS | FURTHER_KINDS)[kind](rng)
     if rng.random() < 0.5:
         return ClosedForm(cp.Problem(cp.Minimize(objective), constraints), optimum, objective)
     return ClosedForm(cp.Problem(cp.Maximize(-objective), constraints), -optimum, objective)

@@ -12,7 +12,7 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -194,14 +194,20 @@ def tell(item: ClosedForm, values: Arrays, duals: Arrays) -> None:
         place.save_value(dual)
 
 
-def check(kind: str, index: int, seed: int) -> dict[str, Any]:
-    """Return the scaled gaps, None where infinite, and the false intervals of all lies about one problem."""
+def told_problems(kind: str, index: int, seed: int) -> Iterator[tuple[str, ClosedForm]]:
+    """Yield one problem as often as there are lies, with the name of the lie that was just put into it."""
     rng = np.random.default_rng([seed, zlib.crc32(kind.encode()), index])
     item = closed_form(kind, rng)
     material = answers(item, kind, rng)
-    gaps, falsehoods = dict[str, float | None](), list[list[str]]()
     for name, lie in LIES.items():
         tell(item, *lie(material, rng))
+        yield name, item
+
+
+def check(kind: str, index: int, seed: int) -> dict[str, Any]:
+    """Return the scaled gaps, None where infinite, and the false intervals of all lies about one problem."""
+    gaps, falsehoods = dict[str, float | None](), list[list[str]]()
+    for name, item in told_problems(kind, index, seed):
         certificate = certify_problem(item.problem)
         is_finite = math.isfinite(certificate.lower) and math.isfinite(certificate.upper)
         gaps[name] = float(certificate.scaled_gap) if is_finite else None

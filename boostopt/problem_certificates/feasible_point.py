@@ -10,6 +10,7 @@ propose it, or one more solve if theirs costs much. Affine inequalities without 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +43,8 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
 from boostopt.problem_certificates.least_squares_slack_points import curved_slack_point, least_fraction, slack_point
-from boostopt.problem_certificates.nearest_domain_points import domain_point
+from boostopt.problem_certificates.minorants.single_unknown_rows import bounds_with_rows
+from boostopt.problem_certificates.nearest_domain_points import domain_point, with_arguments_in_domains
 from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem
 
 MIN_SLACK = 1e-7
@@ -65,6 +67,9 @@ MAX_LOSS = 1e-4
 
 The loss comes from the violation of the answer: for answers of SCS, such solves narrow it by a factor of at most 2.3.
 """
+
+MAX_SPARSE_LOSS = 1e-8
+"""The same, up to which a point of many sparse equalities is not looked for without the distances from bounds."""
 
 MIN_SPARSE_ROWS = 60
 """Number of equalities of a large problem from which no basis is chosen."""
@@ -151,6 +156,7 @@ class FeasiblePointSearch:
             return None
         nearby: FeasiblePoint | None = None
         if x is not None:
+            x = with_arguments_in_domains(self.problem, x)
             exact = self._exact_points(Promotions(), x)
             result = exact.check(x) if exact is not None else None
             if result is not None:
@@ -167,7 +173,7 @@ class FeasiblePointSearch:
         exact = self._exact_points(promotions, self.interior)
         if exact is None:
             return nearby
-        result = exact.approach(self.interior if x is None else x, self.interior)
+        result = self._approached_point(exact, self.interior if x is None else x, self.interior)
         if nearby is not None:
             return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
         names = [self.problem.inequalities.describe(i) for i in sorted(self._rows_without_slack)]
@@ -187,7 +193,20 @@ class FeasiblePointSearch:
         """Return a feasible point between x and a point with slack that least squares propose."""
         propose = slack_point if self.problem.is_large else curved_slack_point
         proposal = propose(self.problem, x)
-        return None if proposal is None else exact.approach(x, proposal)
+        return None if proposal is None else self._approached_point(exact, x, proposal)
+
+    def _approached_point(
+        self, exact: ExactPoints, x: Float[Array, " n"], interior: Float[Array, " n"]
+    ) -> FeasiblePoint | None:
+        """Return a feasible point near x on the segment to a point with slack."""
+        result = exact.approach(x, interior)
+        if not isinstance(exact, SparseExactPoints) or (
+            result is not None and self._loss(result, x) <= MAX_SPARSE_LOSS
+        ):
+            return result
+        # At a degenerate vertex, too few unknowns are far from their bounds for all equalities.
+        further = exact.without_bounds().approach(x, interior)
+        return min((point for point in (result, further) if point is not None), key=lambda p: p.upper, default=None)
 
     def _loss(self, point: FeasiblePoint, x: Float[Array, " n"]) -> float:
         """Return by how much the objective at a feasible point is above that at x, relative to 1 plus its size."""
@@ -282,12 +301,13 @@ class ExactPoints:
         pairs += [(inequalities.rows[i], inequalities.offsets[i]) for i in sorted(promotions.rows)]
         is_used = [bool(row) or not offset == 0 for row, offset in pairs]
         self._places = is_used[: len(equalities)]
+        self._lower, self._upper = bounds_with_rows(problem)
         self._rows: list[tuple[Row, Ball]] = [pair for pair, flag in zip(pairs, is_used, strict=True) if flag]
         self._choose_basis(centre)
 
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
         """Return balls that contain a point that satisfies the chosen equalities, near x; None if none is proved."""
-        clipped = np.clip(x, self.problem.lower, self.problem.upper)
+        clipped = np.clip(x, self._lower, self._upper)
         for j, value in self.fixed.items():
             clipped[j] = value
         result = balls(clipped)
@@ -412,7 +432,7 @@ class ExactPoints:
             sizes, order = pivots((A / norms[:, None]).T)
             rank = int(np.sum(sizes > 1e-10 * max(float(sizes[0]), 1e-300)))
             self._independent = sorted(order[:rank].tolist())
-            distances = np.minimum(centre - self.problem.lower, self.problem.upper - centre)[free]
+            distances = np.minimum(centre - self._lower, self._upper - centre)[free]
             weights = np.clip(np.nan_to_num(distances, nan=0.0), 1e-9, 1e3)
             weights = np.where(np.isin(free, self._late_positions), LATE_WEIGHT * weights, weights)
             _, order = pivots(A[self._independent] * weights)
@@ -488,8 +508,14 @@ class SparseExactPoints(ExactPoints):
     `is_consistent` is False, so that a basis is needed, if the rows are not proved independent, or not exact floats.
     """
 
+    def without_bounds(self) -> SparseExactPoints:
+        """Return the same points, nearest in relative distances, whatever the bounds are."""
+        result = copy.copy(self)
+        result._lower, result._upper = np.full(self.problem.n, -np.inf), np.full(self.problem.n, np.inf)
+        return result
+
     def point_near(self, x: Float[Array, " n"]) -> list[Ball] | None:
-        point = np.clip(x, self.problem.lower, self.problem.upper)
+        point = np.clip(x, self._lower, self._upper)
         for j, value in self.fixed.items():
             point[j] = value
         system = SparseSystem(self._A, self._sizes(point))
@@ -499,7 +525,7 @@ class SparseExactPoints(ExactPoints):
             following = point + system.correction(midpoints(self._residuals(point)))
             if not np.isfinite(following).all():
                 return None
-            point = np.clip(following, self.problem.lower, self.problem.upper)
+            point = np.clip(following, self._lower, self._upper)
         radii = system.radii(np.array([round_up(abs(value)) for value in self._residuals(point)]))
         return enclosing_balls(point, radii)
 
@@ -525,7 +551,7 @@ class SparseExactPoints(ExactPoints):
 
     def _sizes(self, point: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return how far each unknown is from its bounds, at most by its size; 0 for fixed ones."""
-        distances = np.minimum(point - self.problem.lower, self.problem.upper - point)
+        distances = np.minimum(point - self._lower, self._upper - point)
         sizes = np.minimum(distances, np.maximum(1.0, np.abs(point)))
         sizes[list(self.fixed)] = 0.0
         return sizes

@@ -20,6 +20,9 @@ from boostopt.problem_certificates.atoms.base import Function
 from boostopt.problem_certificates.minorants.stationary_multipliers import FloatPoint
 from boostopt.problem_certificates.problem_reader import ReadProblem
 
+MAX_MOVE = 1e-3
+"""Largest change of an unknown that leads into a domain, relative to the mean size of all."""
+
 
 @dataclass(frozen=True)
 class DomainPoint:
@@ -53,6 +56,30 @@ def domain_point(problem: ReadProblem, x: Float[Array, " n"]) -> DomainPoint:
             inner = max((result.distance(node.arguments.rows[i]) for i in group), default=0.0)
             result.distances[node.start + k] = max(distance, inner)
     return DomainPoint(FloatPoint(x, midpoints(z)), result.distances)
+
+
+def with_arguments_in_domains(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return x with unknowns that are next to the domain of an atom of them moved there, in floating point.
+
+    Only arguments of a single unknown are moved, by at most `MAX_MOVE` times a typical entry.
+    """
+    z, limit = np.append(x, np.zeros(problem.n_values - problem.n)), MAX_MOVE * float(np.abs(x).mean()) if len(x) else 0
+    result = x.copy()
+    for node in problem.nodes:
+        matrix = node.arguments.floats
+        is_single = np.diff(matrix.indptr) == 1
+        is_affine = ~node.arguments.depends_on(np.arange(problem.n_values) >= problem.n)
+        u = node.arguments.float_values(z)
+        for group in node.members[(is_single & is_affine)[node.members].any(axis=1)].tolist():
+            nearest = node.function.domain_point(u[group])
+            for i, target in zip(group, nearest.tolist(), strict=True):
+                if target != u[i] and is_single[i] and is_affine[i]:
+                    place = matrix.indptr[i]
+                    j, coefficient = matrix.indices[place], matrix.data[place]
+                    value = (target - node.arguments.float_offsets[i]) / coefficient if coefficient else x[j]
+                    if abs(value - x[j]) <= limit:
+                        result[j] = value
+    return result
 
 
 def _value(function: Function, u: Sequence[Ball]) -> tuple[Ball, float]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
@@ -88,7 +89,7 @@ def save_problem_certificate(
             f"a file states the problem itself; got a certificate of right sides that were moved by "
             f"{certificate.right_side_change:.1e}. Leave out an equality that follows from the others up to rounding."
         )
-    with working_precision():
+    with working_precision(), limit_blas_threads():
         content = {**_content(certificate), "made": _metadata(origin)}
     verification = verify_problem_certificate(parse_json(json.dumps(content, allow_nan=False).encode()))
     if not verification:
@@ -214,6 +215,8 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
                 continue
             if best is None or ceil_float(value) < ceil_float(best):
                 best, nearest = value, point
+            if ceil_float(value) <= goal < math.inf:
+                return value, point
     is_near = best is not None and not (np.isfinite(goal) and ceil_float(best) > goal + MAX_LOSS * max(1.0, abs(goal)))
     if best is None or nearest is None or not is_near:
         raise ProblemError(

@@ -16,7 +16,7 @@ from convex_problems import cp
 from boostopt import ConicProgram, ProblemCertificate, assert_certified, certify_problem, explain_problem, verify
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, linear_program
-from boostopt.problem_certificates.minorants.single_unknown_rows import implied_rows
+from boostopt.problem_certificates.minorants.single_unknown_rows import bounds_with_rows, implied_rows
 from boostopt.problem_certificates.problem_reader import read_problem
 
 LIES = {
@@ -114,6 +114,44 @@ def test_rows_are_left_to_the_box_only_where_it_has_their_bounds() -> None:
     box = Propagation(read, math.inf)
     box.run()
     assert implied_rows(read, *box.box)[:3].all()
+
+
+def test_rows_of_a_single_unknown_bound_points_inside_them() -> None:
+    """Also where -b / a is no float: 3 x <= 1 holds at the bound. Rows that leave nothing bound nothing."""
+    x = cp.Variable(4)
+    rows = [3 * x[0] <= 1, -7 * x[0] <= 1, 2 * x[1] <= 1, x[1] <= 4, x[2] + x[1] <= 1, x[3] <= 1, x[3] >= 2]
+    low, high = bounds_with_rows(read_problem(cp.Problem(cp.Minimize(cp.sum(x)), rows)))
+    assert high[0] == pytest.approx(1 / 3) and Fraction(float(high[0])) < Fraction(1, 3)
+    assert low[0] == pytest.approx(-1 / 7) and Fraction(float(low[0])) > Fraction(-1, 7)
+    assert high[1:].tolist() == [0.5, math.inf, math.inf] and low[1:].tolist() == [-math.inf] * 3
+
+
+@pytest.mark.parametrize("is_attribute", [True, False])
+def test_a_point_just_outside_bounds_and_domains_costs_what_it_is_outside(is_attribute: bool) -> None:
+    """Bounds are rows, attributes or ends of domains. Without the clip, the way to the interior costs much more."""
+    d = cp.Variable(6, nonneg=is_attribute)
+    rows = [cp.sum(d) == 1, *([] if is_attribute else [d >= 0]), d <= 0.5]
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(np.arange(6.0), d))), rows)
+    problem.solve("CLARABEL")
+    d.save_value(np.array([0.5 + 2e-7, 0.5 - 1e-7, -1e-7, 0, 0, 0]))
+    assert certify(problem).upper <= 0.5 + 2e-7
+    x = cp.Variable(2)
+    entropies = cp.Problem(cp.Minimize(x[0] - 8 * x[1] - cp.sum(cp.entr(x)) - cp.sum(cp.entr(1 - x)) / 1e3))
+    entropies.solve("CLARABEL")
+    x.save_value(np.array([x.value[0], 1 + 1e-9]))
+    certificate = certify(entropies)
+    assert certificate.point is not None and certificate.point[x][1] == 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("statement", ["attribute", "rows"])
+def test_a_degenerate_vertex_costs_the_same_with_bounds_as_attributes_and_as_rows(statement: str) -> None:
+    """Of 900 unknowns, 90 are positive at the optimum: these cannot satisfy 300 equalities without the others."""
+    problem, optimum = planted_program(300, 900, statement, 0.9)
+    problem.solve("CLARABEL")
+    certificate = certify(problem)
+    assert contains(certificate, optimum)
+    assert certificate.scaled_gap <= 1e-8
 
 
 @pytest.mark.thorough

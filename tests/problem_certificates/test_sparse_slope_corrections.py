@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import flint
@@ -14,7 +16,7 @@ import pytest
 import scipy.sparse
 from convex_problems import cp
 
-from boostopt import ProblemCertificate, certify_problem
+from boostopt import ProblemCertificate, certify_problem, verify
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm
@@ -84,6 +86,24 @@ def test_problems_without_a_box_have_narrow_intervals(kind: str, n: int) -> None
     assert contains(certificate, optimum)
     assert certificate.status == "bounded"
     assert certificate.scaled_gap <= 1e-6
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.thorough)])
+def test_hundreds_of_free_unknowns_travel_in_a_file(kind: str, n: int, tmp_path: Path) -> None:
+    """The file of the linear program has the exact optimum, at a vertex; the other one about the ends of the solver."""
+    problem, optimum = MAKERS[kind](n, 0)
+    problem.solve("CLARABEL")
+    certificate = certify(problem)
+    certificate.save(tmp_path / "file.json")
+    verification = verify(tmp_path / "file.json")
+    assert verification
+    if isinstance(optimum, Fraction):
+        assert verification.lower == verification.upper == optimum
+    else:
+        assert verification.lower >= certificate.lower - 1e-9 * abs(certificate.lower)
+        assert verification.upper <= certificate.upper + 1e-9 * abs(certificate.upper)
+        assert contains(replace(certificate, lower=verification.lower, upper=verification.upper), optimum)
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -247,7 +247,12 @@ def solve_near(
         return {}
     if not columns:
         return None
-    A = np.array([[float(column.get(k, ZERO)) for column in columns] for k in places]) * np.array(weights)
+    numbers = {k: i for i, k in enumerate(places)}
+    A = np.zeros((len(places), len(columns)))
+    for p, column in enumerate(columns):
+        for k, value in column.items():
+            if k in numbers:
+                A[numbers[k], p] = float(value) * weights[p]
     norms = np.abs(A).max(axis=1)
     rows_with_entries = np.flatnonzero(norms > 0)
     if not len(rows_with_entries) or not np.isfinite(A).all():
@@ -258,7 +263,12 @@ def solve_near(
     basis = order[:rank].tolist()
     _, row_order = pivots(scaled[:, basis].T)
     rows = [places[rows_with_entries[i]] for i in row_order[:rank].tolist()]
-    matrix = flint.fmpq_mat(rank, rank, [to_fmpq(columns[p].get(k, ZERO)) for k in rows for p in basis])
+    row_numbers = {k: i for i, k in enumerate(rows)}
+    matrix = flint.fmpq_mat(rank, rank)
+    for q, p in enumerate(basis):
+        for k, value in columns[p].items():
+            if k in row_numbers:
+                matrix[row_numbers[k], q] = to_fmpq(value)
     try:
         solution = matrix.solve(flint.fmpq_mat(rank, 1, [to_fmpq(sides[k]) for k in rows])).entries()
     except ZeroDivisionError:
