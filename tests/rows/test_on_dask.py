@@ -670,6 +670,27 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
     oracle.check_features(X)
 
 
+@pytest.mark.parametrize(
+    ("formulation", "arguments", "request_text"),
+    [
+        ("lpboost", {"update": "total"}, 'update="total"'),
+        ("erlpboost", {"update": "step"}, 'update="step"'),
+        ("erlpboost", {"backend": "highs"}, 'backend="highs"'),
+        ("erlpboost", {"rules": "lpboost"}, "rules='lpboost'"),
+        ("erlpboost", {"d0": np.full(N, 1 / N)}, f"d0=ndarray of shape ({N},)"),
+        ("erlpboost", {"final_weights": "average"}, "final_weights='average'"),
+        ("erlpboost", {"epsilon": 1e-7}, "erlpboost with epsilon=1e-07"),
+        ("adaboost_cg", {"max_rounds": 2}, "adaboost_cg"),
+    ],
+)
+def test_a_refusal_on_a_cluster_names_the_argument(
+    formulation: str, arguments: dict[str, Any], request_text: str, client: Any
+) -> None:
+    values = arguments if formulation == "adaboost_cg" else {"nu": 0.3 * N, **arguments}
+    with pytest.raises(ProblemError, match=rf"\bdata passes\b.*\brequest for {re.escape(request_text)}"):
+        boost(formulation, dask_stumps(array(), Y), **values)
+
+
 @pytest.mark.parametrize("formulation", ["erlpboost", "lpboost"])
 def test_boost_on_a_cluster_is_boost_in_memory(formulation: str, client: Any) -> None:
     distributed, local = dask_stumps(array(), Y), BinnedStumps(X, Y)
