@@ -757,7 +757,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
 def test_a_refusal_on_a_cluster_names_the_argument(
     formulation: str, arguments: dict[str, Any], request_text: str, client: Any
 ) -> None:
-    values = arguments if formulation == "adaboost_cg" else {"nu": 0.3 * N, **arguments}
+    values: dict[str, Any] = arguments if formulation == "adaboost_cg" else {"nu": 0.3 * N, **arguments}
     with pytest.raises(ProblemError, match=rf"\bdata passes\b.*\brequest for {re.escape(request_text)}"):
         boost(formulation, dask_stumps(array(), Y), **values)
 
