@@ -41,6 +41,7 @@ def test_examples_are_of_their_kind(name: str) -> None:
 
 
 @linux_only
+@pytest.mark.thorough
 def test_a_row_without_lightgbm_has_no_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lightgbm_rounds, "find_spec", lambda name: None)
     row = cells(measure("duplicates", 500, 0.2))

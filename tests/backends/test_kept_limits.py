@@ -219,6 +219,7 @@ def test_backend_that_cannot_be_pickled_runs_in_this_process_with_a_warning() ->
         assert reference_lpboost().solve(local).verdict is Verdict.CLAIMED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("isolate", [False, True])
 def test_the_limit_of_a_solve_begins_when_its_process_is_ready(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = 2.0

@@ -238,6 +238,7 @@ def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
         reference_erlpboost().solve("cvxpy:highs")
 
 
+@pytest.mark.thorough
 def test_a_refusal_by_highs_loads_no_other_solver() -> None:
     code = (
         "import sys\n"
