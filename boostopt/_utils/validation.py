@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from boostopt._utils.array_types import Array
+from boostopt._utils.array_types import Array, is_dask_collection
 from boostopt.errors import BoostoptError, OptionError, ProblemError, reason_of, short_repr, unknown_name
 
 T = TypeVar("T")
@@ -258,8 +258,19 @@ def check_unmasked(name: str, values: Any) -> None:
     )
 
 
+def check_in_memory(name: str, values: Any) -> None:
+    """Raise ProblemError for a Dask collection, which this process would load as a whole."""
+    if is_dask_collection(values):
+        raise ProblemError(
+            f"{name} must be in the memory of this process; got a Dask collection, {short_repr(values)}. Load it by "
+            f"{name}.compute() if it fits. The rows of BinnedStumps, RawFeatures, GivenMargins and reweight may stay "
+            "on a cluster."
+        )
+
+
 def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
-    """Return values as an array without masked entries, of any type and shape."""
+    """Return values as an array in memory without masked entries, of any type and shape."""
+    check_in_memory(name, values)
     check_unmasked(name, values)
     try:
         return np.asarray(values)

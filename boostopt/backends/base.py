@@ -185,6 +185,10 @@ class Deadline:
         """True if no time is left."""
         return self.remaining == 0.0
 
+    def postponed(self, seconds: float) -> Deadline:
+        """Return the deadline some seconds later, with the same allowed seconds."""
+        return self if self.end_time is None else Deadline(self.end_time + seconds, self.allowed)
+
 
 def _iterate(name: str, values: Any) -> Float[Array, " n"]:
     """Return the weights of an answer of any quality, after a check of their shape."""

@@ -17,7 +17,7 @@ from boostopt.boosting.boost_options import OPTIONS, BoostOptions, BoostRequest,
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
 from boostopt.boosting.column_generation import ColumnGeneration
-from boostopt.boosting.histogram_newton.method_selection import is_default, run_histogram_newton
+from boostopt.boosting.histogram_newton.method_selection import is_default, run_histogram_newton, unsupported_request
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.initial_run_data import initial_record
 from boostopt.boosting.run.progress_line import progress_line
@@ -27,7 +27,7 @@ from boostopt.boosting.stopping_rules import RULES, Rule
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.update_factory import make_update
 from boostopt.errors import OptionError, unknown_name
-from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle, require_oracle
+from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle
 from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
@@ -119,12 +119,13 @@ def boost(
     requests_newton = isinstance(update, str) and update == "newton"
     newton = requests_newton or (update is None and is_default(formulation, oracle, epsilon, backend))
     remaining_options = None
+    request = BoostRequest(formulation, oracle, epsilon, parameters, options)
     if newton and rules is None and d0 is None:
-        request = BoostRequest(formulation, oracle, epsilon, parameters, options)
         run, remaining_options = run_histogram_newton(request)
         if run is not None:
             return run
-    oracle = require_oracle(oracle, "the best hypothesis under given weights")
+    if not isinstance(oracle, Oracle):
+        raise oracle.unsupported_error(unsupported_request(request, backend, update, rules, d0))
     with rows_left_out(formulation, oracle.N, oracle.n_rows):
         problem = Problem.create(formulation, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
         # With bounded edges, the update after histogram Newton is the one of the formulation.

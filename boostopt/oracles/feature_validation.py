@@ -12,7 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
-from boostopt._utils.validation import check_csr, check_instance, check_list, check_unmasked
+from boostopt._utils.validation import check_csr, check_in_memory, check_instance, check_list, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis
 
@@ -27,6 +27,7 @@ class FeatureMatrix:
     """
 
     def __init__(self, X: Any) -> None:
+        check_in_memory("X", X)
         self.raw = X
 
     @cached_property
@@ -163,6 +164,7 @@ def checked_features(X: Any, row_offset: int = 0) -> Any:
     ProblemError
         X is not a matrix of real numbers, is empty, or contains a NaN or an infinity.
     """
+    check_in_memory("X", X)
     check_unmasked("X", X)
     sparse = scipy.sparse.issparse(X)
     features: Any = _compressed(X) if sparse else _float64(X)

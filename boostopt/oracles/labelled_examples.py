@@ -13,7 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
-from boostopt._utils.validation import check_array, check_unmasked
+from boostopt._utils.validation import check_array, check_in_memory, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.feature_validation import FeatureMatrix, checked_features, evaluate
@@ -139,6 +139,7 @@ def check_multiplicities(
     ProblemError
         c are not such numbers, all of them are 0, or their sum overflows.
     """
+    check_in_memory("c", c)
     check_unmasked("c", c)
     try:
         array = np.ones(N) if c is None else np.asarray(c)

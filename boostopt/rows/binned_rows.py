@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -110,6 +111,10 @@ class BinnedRows(ABC):
     @abstractmethod
     def with_constant_feature(self, number: int) -> BinnedRows:
         """Return the rows with a further, last feature of that number, which always lies above its only threshold."""
+
+    def limit_waits(self, end_time: float | None) -> AbstractContextManager[None]:
+        """Return a context in which data passes wait for workers until a time of the clock `time.perf_counter`."""
+        return nullcontext()
 
     @abstractmethod
     def stride(self, step: int) -> BinnedRows:

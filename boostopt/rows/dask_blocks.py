@@ -5,7 +5,11 @@ Only this module, `dask_rows` and `cli/cluster_tables` import Dask.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import Any
@@ -18,13 +22,16 @@ from distributed import get_client, wait
 
 from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_array
-from boostopt.errors import BoostoptError, ProblemError, format_names_truncated, short_repr
+from boostopt.errors import BoostoptError, DataError, ProblemError, format_names_truncated, reason_of, short_repr
 
 # Dask's return types are unions that include those of asynchronous clients, so they are Any here.
 Client = Future = Any
 
 RETRIES = 3
 """Number of retries of a failed task."""
+
+WORKER_CHECK_SECONDS = 30.0
+"""Seconds of waiting after which workers are counted: a worker that ended may start again meanwhile."""
 
 MERGE_FANIN = 16
 """Number of results that one task merges."""
@@ -66,7 +73,7 @@ class DaskBlocks:
 
     def map_labels(self, task: Callable[..., Any]) -> list[Any]:
         """Return the results of a task for labels and multiplicities of each block."""
-        return self.client.gather(self._compute([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
+        return gather(self.client, self._compute([delayed(task, pure=False)(y, c) for _, y, c in self.blocks]))
 
     def keep(self, places: Sequence[int]) -> None:
         """Drop all blocks except the chosen ones."""
@@ -81,7 +88,7 @@ class DaskBlocks:
             results = [
                 delayed(merge, pure=False)(results[i : i + MERGE_FANIN]) for i in range(0, len(results), MERGE_FANIN)
             ]
-        return self.client.gather(self._compute(results))[0]
+        return gather(self.client, self._compute(results))[0]
 
     def map_blocks(self, task: Callable[..., Any], large: Any) -> list[Future]:
         """Return futures of a task for each block and a large argument, which is sent to the cluster once."""
@@ -132,7 +139,7 @@ def place_on_workers(
 
     A row block stays with a worker that holds it, unless this worker would have more than its share of the rows.
     """
-    _wait_for_all(parts)
+    wait_for_all(client, parts)
     holders, workers = client.who_has(parts), _workers(client)
     max_load = -(-sum(sizes) // len(workers))
     blocks_of_worker: dict[str, list[int]] = {worker: [] for worker in workers}
@@ -163,16 +170,96 @@ def place_on_workers(
         )
         for worker, numbers in places.items()
     ]
-    _wait_for_all(shards)
+    wait_for_all(client, shards)
     return list(places.values()), shards
 
 
-def _wait_for_all(futures: Sequence[Future]) -> None:
-    """Wait for all futures, and raise the error of a failed one."""
-    wait(futures)
-    for future in futures:
-        if future.status != "finished":
-            future.result()
+@contextmanager
+def task_errors_as_data_errors() -> Generator[None]:
+    """Turn an error of a task into a DataError that has its words, such as the name of a file; not one of boostopt.
+
+    Raises
+    ------
+    DataError
+        The rows cannot be read or computed: a file no longer exists, a task raises, or the rows kill workers.
+    """
+    try:
+        yield
+    except BoostoptError:
+        raise
+    except Exception as failure:
+        raise DataError(
+            f"rows on a cluster must be there for each data pass; got {type(failure).__name__}: "
+            f"{reason_of(failure)}. Bring back what is missing, or take more workers or more memory for each "
+            "if they died, and make the oracle anew."
+        ) from failure
+
+
+def gather(client: Client, futures: Sequence[Future], end_time: float | None = None) -> list[Any]:
+    """Return the results of futures.
+
+    Parameters
+    ----------
+    client
+        The client of the cluster.
+    futures
+        The futures.
+    end_time
+        The time on the clock `time.perf_counter` until which the results may wait for workers; None for any time.
+
+    Raises
+    ------
+    DataError
+        A task fails, or no worker is left at the end time.
+    """
+    wait_for_all(client, futures, end_time)
+    with task_errors_as_data_errors():
+        return client.gather(futures)
+
+
+def wait_for_all(client: Client, futures: Sequence[Future], end_time: float | None = None) -> None:
+    """Wait for all futures, and raise the error of a failed one; warn if no worker is left.
+
+    Parameters and errors are those of `gather`.
+    """
+    with task_errors_as_data_errors():
+        is_warned = False
+        while not _are_done(futures, _check_seconds(end_time)):
+            if client.nthreads():
+                continue
+            address = client.scheduler.address
+            if end_time is not None and time.perf_counter() >= end_time:
+                raise DataError(
+                    f"rows on a cluster need workers; the cluster {address} has none at the time limit. Start workers, "
+                    "and make the oracle anew."
+                )
+            if not is_warned:
+                limit = "" if end_time is None else " until the time limit"
+                warnings.warn(
+                    f"the cluster {address} has no worker: its rows wait for one{limit}. Start workers, or end the "
+                    "program.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+                is_warned = True
+        for future in futures:
+            if future.status != "finished":
+                future.result()
+
+
+def _check_seconds(end_time: float | None) -> float:
+    """Return the seconds to wait before workers are counted."""
+    remaining = math.inf if end_time is None else end_time - time.perf_counter()
+    return remaining if 0.0 < remaining < WORKER_CHECK_SECONDS else WORKER_CHECK_SECONDS
+
+
+def _are_done(futures: Sequence[Future], seconds: float) -> bool:
+    """Wait some seconds, and return whether all futures have ended, with a result or an error."""
+    try:
+        wait(futures, timeout=seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 def _blocks_of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[tuple[Any, Any, Any]], int]:

@@ -7,7 +7,8 @@ integers, so recomputation changes no result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from typing import Any
@@ -19,10 +20,18 @@ from dask.delayed import delayed
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.validation import check_array
-from boostopt.errors import BoostoptError, DataError, reason_of
+from boostopt.errors import DataError
 from boostopt.rows.binned_rows import BinnedRows, LocalRows, MarginHandle, sum_of
 from boostopt.rows.block_sums import example_weights
-from boostopt.rows.dask_blocks import RETRIES, Client, Future, check_running, place_on_workers
+from boostopt.rows.dask_blocks import (
+    RETRIES,
+    Client,
+    Future,
+    check_running,
+    gather,
+    place_on_workers,
+    task_errors_as_data_errors,
+)
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import RowBlock
@@ -50,6 +59,9 @@ class DaskRows(BinnedRows):
 
     shards: list[Future]
 
+    _end_time: float | None = None
+    """The time on the clock `time.perf_counter` until which data passes wait for workers; None for any time."""
+
     def __init__(
         self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, binned: BinnedFeatures
     ) -> None:
@@ -73,6 +85,14 @@ class DaskRows(BinnedRows):
         BinnedRows.__init__(rows, *self._index_with_constant(number), constants=True)
         rows.shards = self._submit("constants", _constant_feature_shard)
         return rows
+
+    @contextmanager
+    def limit_waits(self, end_time: float | None) -> Generator[None]:
+        previous, self._end_time = self._end_time, end_time
+        try:
+            yield
+        finally:
+            self._end_time = previous
 
     def stride(self, step: int) -> LocalRows:
         """Return every step-th row, in this process, because a sample is small."""
@@ -102,23 +122,14 @@ class DaskRows(BinnedRows):
         return self._client.map(task, self.shards, *arguments, key=f"boostopt-{name}", pure=False, retries=RETRIES)
 
     def _gather(self, futures: list[Future]) -> list[Any]:
-        """Return the results of futures.
+        """Return the results of futures, which wait for workers until the end time.
 
         Raises
         ------
         DataError
-            Lost rows cannot be recomputed: a file no longer exists, or computing the rows kills workers.
+            Lost rows cannot be recomputed: a file no longer exists, computing the rows kills workers, or none is left.
         """
-        try:
-            return self._client.gather(futures)
-        except BoostoptError:
-            raise
-        except Exception as failure:
-            raise DataError(
-                f"rows on a cluster must be there for each data pass; got {type(failure).__name__}: "
-                f"{reason_of(failure)}. Bring back what is missing, or take more workers or more memory for each "
-                "if they died, and make the oracle anew."
-            ) from failure
+        return gather(self._client, futures, self._end_time)
 
 
 def _map_shard(kernel: Callable[..., Any], small: Sequence[Any], shard: Sequence[RowBlock]) -> list[Any]:
@@ -155,13 +166,20 @@ def split_label_columns(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | 
 
 
 def unique_labels(y: Any) -> Array:
-    """Return the different labels, ascending."""
-    if isinstance(y, da.Array):
-        return da.unique(y).compute()
+    """Return the different labels, ascending.
+
+    Raises
+    ------
+    DataError
+        The labels cannot be read or computed.
+    """
     if not is_dask_collection(y):
         return np.unique(check_array("y", y))
-    labels_of_parts: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
-    return np.unique(np.concatenate(labels_of_parts))
+    with task_errors_as_data_errors():
+        if isinstance(y, da.Array):
+            return da.unique(y).compute()
+        labels_of_parts: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
+        return np.unique(np.concatenate(labels_of_parts))
 
 
 def indicator(y: Any, label: Any) -> Any:

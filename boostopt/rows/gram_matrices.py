@@ -14,8 +14,15 @@ from boostopt.rows.row_block import RowBlock, Split
 PRODUCT_ROWS = 2048
 """Rows of a block of the matrix product."""
 
-CELLS_FROM_SPLITS_PER_FEATURE = 6
-"""Splits of a feature above which cells are counted: a count costs as much as some 50 products."""
+CELL_COSTS = 1.9, 7.4, 9_800.0, 2.3, 90_000.0
+"""Nanoseconds of the sums over cells, as measured: of a row and a pair of features, of a row and a feature, of an
+ordered pair of features, of an entry of the matrix, and of a call."""
+
+PRODUCT_COSTS = 0.021, 3.4, 3.6
+DOUBLE_PRODUCT_COSTS = 0.048, 3.4, 8.0
+"""Nanoseconds of the product in float32 and in float64, as measured: of a row and an entry, of a row and a
+split, and of an entry of the matrix. The way that is cheaper by these costs takes 2 % longer than the faster one in the
+mean of 120 measured cases. A limit of splits of a feature takes 18 % longer."""
 
 
 def gram(
@@ -28,14 +35,11 @@ def gram(
     """Return V' diag(c r) V, with r_n = table[bin of margin n] and V the values of the splits and the labels.
 
     Rows with r = 0 are skipped. The last row belongs to the labels: (U'r, sum r). If there are many splits of few
-    features, the matrix follows from sums over cells, for two features at a time; otherwise it is a product.
+    features and many rows, the matrix follows from sums over cells, for two features at a time; otherwise it is a
+    product. Both are exact, so the way does not matter.
     """
-    features = {split.feature for split in splits}
-    accumulator = (
-        _GramByCells(splits)
-        if len(splits) > CELLS_FROM_SPLITS_PER_FEATURE * len(features)
-        else _GramByProducts(splits, part.c is None)
-    )
+    features, is_small = {split.feature for split in splits}, part.c is None
+    accumulator: _GramByCells | _GramByProducts | None = None
     curvatures = table.astype(np.float64)
     bin_numbers, code, r = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
     for i in range(0, part.n, BLOCK_ROWS):
@@ -47,10 +51,34 @@ def gram(
             r[:n] *= part.c[i : i + n]
         nonzero = np.flatnonzero(r[:n])
         if len(nonzero):
+            if accumulator is None:  # these rows tell how many have r > 0
+                n_rows = len(nonzero) / n * part.n
+                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
+                accumulator = _GramByCells(splits) if is_by_cells else _GramByProducts(splits, is_small)
             accumulator.add(
                 {j: part.codes[j][i : i + n][nonzero] for j in features}, part.y[i : i + n][nonzero], r[nonzero]
             )
-    return accumulator.total
+    t = len(splits)
+    return np.zeros((t + 1, t + 1)) if accumulator is None else accumulator.total
+
+
+def sums_over_cells_are_faster(n_rows: float, n_splits: int, n_features: int, is_small: bool) -> bool:
+    """Return whether the sums over cells cost less than the product, by measured costs.
+
+    Parameters
+    ----------
+    n_rows
+        The estimated number of rows with r > 0.
+    n_splits, n_features
+        The numbers of splits and of their features.
+    is_small
+        Whether the product is in float32.
+    """
+    n_pairs, n_entries = 0.5 * n_features * (n_features - 1), n_splits * n_splits
+    pair_row, feature_row, pair, entry, call = CELL_COSTS
+    by_cells = n_rows * (pair_row * n_pairs + feature_row * n_features) + pair * n_features**2 + entry * n_entries
+    entry_row, split_row, entry = PRODUCT_COSTS if is_small else DOUBLE_PRODUCT_COSTS
+    return by_cells + call < n_rows * (entry_row * n_entries + split_row * n_splits) + entry * n_entries
 
 
 class _GramByProducts:
@@ -115,28 +143,37 @@ class _GramByCells:
     @property
     def total(self) -> Float[Array, "t1 t1"]:
         """The sum over all rows."""
+        # With thousands of splits, each pass over the matrix costs as much as the counts. So the sums of a pair of
+        # features become entries while they are in the cache, and rows are permuted before columns.
         count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
-        S, S_y, both = np.empty(count), np.empty(count), np.empty((count, count))
-        for sums, label_sums, start, end in zip(self._sums, self._label_sums, self._starts, ends, strict=True):
-            S[start:end], S_y[start:end] = _sums_above(sums), _sums_above(label_sums)
-            higher = np.maximum.outer(np.arange(start, end), np.arange(start, end))
-            both[start:end, start:end] = S[higher]
+        R, entries = float(self._sums[0].sum()), np.empty((count + 1, count + 1))
+        twice = [2.0 * _sums_above(sums) for sums in self._sums]
+        for a, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
+            higher = np.maximum.outer(np.arange(end - start), np.arange(end - start))
+            entries[start:end, start:end] = _entries(0.5 * twice[a][higher], twice[a], twice[a], R)
+            label_entries = 2.0 * _sums_above(self._label_sums[a]) - float(self._label_sums[a].sum())
+            entries[count, start:end] = entries[start:end, count] = label_entries
         for (a, b), cells in zip(self._pairs, self._pair_sums, strict=True):
-            pair_sums = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
-            both[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_sums
-            both[self._starts[b] : ends[b], self._starts[a] : ends[a]] = pair_sums.T
-        R, t, cut_of_split = float(self._sums[0].sum()), len(self._cut_of_split), self._cut_of_split
-        total = np.empty((t + 1, t + 1))
-        # In place: with thousands of splits, each temporary array costs as much as the counts.
-        entries, twice = total[:t, :t], 2.0 * S[cut_of_split]
-        np.multiply(both[np.ix_(cut_of_split, cut_of_split)], 4.0, out=entries)
-        entries -= twice - R
-        entries -= twice[:, np.newaxis]
-        entries *= self._sign
-        entries *= self._sign[:, np.newaxis]
-        total[t, :t] = total[:t, t] = self._sign * (2.0 * S_y[cut_of_split] - float(self._label_sums[0].sum()))
-        total[t, t] = R
+            both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
+            pair_entries = _entries(both, twice[a], twice[b], R)
+            entries[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_entries
+            entries[self._starts[b] : ends[b], self._starts[a] : ends[a]] = pair_entries.T
+        entries[count, count] = R
+        cut_of_split, sign = np.append(self._cut_of_split, count), np.append(self._sign, 1.0)
+        total = entries.take(cut_of_split, axis=0).take(cut_of_split, axis=1)
+        total *= sign
+        total *= sign[:, np.newaxis]
         return total
+
+
+def _entries(
+    both: Float[Array, "cuts1 cuts2"], twice1: Float[Array, " cuts1"], twice2: Float[Array, " cuts2"], R: float
+) -> Float[Array, "cuts1 cuts2"]:
+    """Return 4 S_qp - 2 S_q - 2 S_p + R from the sums above both cuts, twice the sums above each, and R."""
+    entries = 4.0 * both
+    entries -= twice2 - R
+    entries -= twice1[:, np.newaxis]
+    return entries
 
 
 def _cell_of_code(cuts: Int[Array, " cuts"]) -> Int[Array, " codes"]:

@@ -90,7 +90,9 @@ def solve(
     time_limit
         The limit in seconds, None for no limit. After it, no attempt is started; each solver gets the remaining time.
         Solvers that may exceed the limit, as those of other packages may on large programs, run in a separate process,
-        which is killed after 1.05 times the limit. A RuntimeWarning names a solver that cannot run in another process.
+        which is killed after 1.05 times the limit. The seconds in which such a process starts, imports the solver and
+        receives the program do not count; at most 120 of each. A RuntimeWarning names a solver that cannot run in
+        another process.
     start
         The solution of a program with the same examples and the first hypotheses of this program, for instance from
         before a column was appended or a parameter was changed. Backends with warm starts begin there.
@@ -135,9 +137,10 @@ def solve(
     for candidate in automatic_backends(program, warm_start) if named_backend is None else [named_backend]:
         tried.append(candidate)
         in_child_process = needs_own_process(candidate, program, isolate, time_limit)
-        path += _run_backend(
-            candidate, task, record, in_child_process, None if candidate.continues_from_state else merged_program()
-        )
+        merged = None if candidate.continues_from_state else merged_program()
+        protected = _protect(candidate, in_child_process)
+        record.postpone_deadline(_seconds_to_start(protected, task, merged))
+        path += _run_backend(candidate, protected, record, merged)
         if record.should_stop or record.end_backend() or record.gap_is_rounding:
             break
 
@@ -174,9 +177,7 @@ def needs_own_process(backend: Backend, program: Program, isolate: bool, time_li
     return isolate or (time_limit is not None and not GuardedBackend(backend).keeps_limit(program))
 
 
-def _run_backend(
-    backend: Backend, task: Task, record: _SolveRecord, in_child_process: bool, merged: MergedProgram | None
-) -> list[str]:
+def _run_backend(backend: Backend, protected: Backend, record: _SolveRecord, merged: MergedProgram | None) -> list[str]:
     """Run a backend, first on the merged program if there is one, then once on the original examples.
 
     The second run is needed because the merged program is sometimes degenerate and harder to solve. It is skipped if
@@ -186,7 +187,6 @@ def _run_backend(
     -------
     The names of the runs, for `Solution.path`.
     """
-    protected = _protect(backend, in_child_process)
     if merged is None:
         runs = {backend.name: protected}
     else:
@@ -199,7 +199,7 @@ def _run_backend(
         if path and record.gap_is_rounding:
             break
         path.append(name)
-        for k, attempt in enumerate(run.attempts(task)):
+        for k, attempt in enumerate(run.attempts(record.task)):
             record.add(backend, attempt if k else replace(attempt, is_continuation=False))
             if record.should_stop:
                 return path
@@ -213,6 +213,20 @@ def _protect(backend: Backend, in_child_process: bool) -> Backend:
 
         return isolate_backend(backend, fall_back=True)
     return GuardedBackend(backend)
+
+
+def _seconds_to_start(backend: Backend, task: Task, merged: MergedProgram | None) -> float:
+    """Start the worker process of a backend, and return the seconds; 0.0 if there is no limit or no such process."""
+    if task.deadline.end_time is None:
+        return 0.0
+    from boostopt.backends.isolation.isolated_backend import IsolatedBackend
+
+    isolated = backend.inner if isinstance(backend, GuardedBackend) else backend
+    if not isinstance(isolated, IsolatedBackend):
+        return 0.0
+    start_time = time.perf_counter()
+    isolated.prepare(task.program if merged is None else merged.program)  # its attempts report a refusal
+    return time.perf_counter() - start_time
 
 
 def _check_start(program: Program, start: Solution | WarmStart | None) -> WarmStart | None:
@@ -239,6 +253,8 @@ class _SolveRecord:
 
     Attributes
     ----------
+    task
+        The task, with the deadline after the starts of worker processes.
     incumbent
         The best certificate so far. It may combine the d of one attempt with the w of another.
     attempt, backend
@@ -251,6 +267,8 @@ class _SolveRecord:
         Seconds by phase, summed over all attempts.
     """
 
+    task: Task
+
     def __init__(self, task: Task) -> None:
         self.incumbent = Incumbent(task)
         self.attempt: Attempt | None = None
@@ -258,7 +276,7 @@ class _SolveRecord:
         self.attempts = list[Attempt]()
         self.gap_history = list[tuple[float, float]]()
         self.times: dict[str, float] = {phase: 0.0 for phase in PHASES}
-        self._task, self._start_time = task, time.perf_counter()
+        self.task, self._start_time = task, time.perf_counter()
         self._smallest_attempt_gap = np.inf
         self._current_backend_best: Certificate | None = None
         self._earlier_backends_best = list[Certificate]()
@@ -266,7 +284,11 @@ class _SolveRecord:
     @property
     def should_stop(self) -> bool:
         """True if the gap is at most the tolerance, or the deadline has passed."""
-        return self.incumbent.goal_reached or self._task.deadline.passed
+        return self.incumbent.goal_reached or self.task.deadline.passed
+
+    def postpone_deadline(self, seconds: float) -> None:
+        """Postpone the deadline by the seconds in which a worker process started."""
+        self.task = replace(self.task, deadline=self.task.deadline.postponed(seconds))
 
     @property
     def gap_is_rounding(self) -> bool:
@@ -308,7 +330,7 @@ class _SolveRecord:
     def _certify(self, backend: Backend, attempt: Attempt) -> Certificate:
         """Return the certificate of an attempt; ProblemError if its answer does not fit the program."""
         try:
-            return self._task.certify(attempt.d, attempt.w)
+            return self.task.certify(attempt.d, attempt.w)
         except ProblemError as error:
             raise ProblemError(
                 f"the answer of the backend {backend.name} does not belong to this program: {error}"
@@ -349,11 +371,12 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
     guarded = GuardedBackend(backend)
     support = guarded.takes(program)
     if not support:
-        alternatives = ", ".join(candidate.name for candidate in automatic_backends(program))
+        # The first one alone, because a list of all would load every solver, which takes seconds.
+        alternative = next(automatic_backends(program)).name
         reason = support.reason or f"{guarded.name} does not"
         raise SolverNotFound(
             f"expected a backend that supports {program.formulation.name}; {reason}. "
-            f"Use one of {alternatives or 'none installed'}.{_formulation_advice(guarded, program)}"
+            f'Use {alternative}, or "auto" for all that do.{_formulation_advice(guarded, program)}'
         )
     if profile is not None and not (profile_support := guarded.supports_profile(profile)):
         raise SolverNotFound(

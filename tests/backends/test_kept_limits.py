@@ -20,9 +20,10 @@ import pytest
 from support.problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost, rough
 
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
-from boostopt.backends.base import Deadline, Task
+from boostopt.backends.base import Backend, Deadline, Task
 from boostopt.backends.classical.sqp import SequentialQuadratic
 from boostopt.backends.cvxpy.solver_options import SOLVERS, SolverSpec
+from boostopt.backends.isolation import isolated_backend, worker_pool
 from boostopt.backends.isolation.isolated_backend import MAX_OUTPUT_LENGTH, isolate_backend
 from boostopt.backends.isolation.output_tail import MAX_TAIL_BYTES, OutputTail
 from boostopt.backends.isolation.worker_pool import WorkerProcess, close_idle_processes, idle_process_id
@@ -219,11 +220,28 @@ def test_backend_that_cannot_be_pickled_runs_in_this_process_with_a_warning() ->
 
 
 @pytest.mark.thorough
-def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_limit_of_a_solve_begins_when_its_process_is_ready(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = 2.0
+    monkeypatch.setattr(worker_pool, "WORKER_CODE", f"import time; time.sleep({seconds}){worker_pool.WORKER_CODE}")
+    backend: Backend = Silly("silly", rough().script)
+    backend = isolate_backend(backend) if isolate else backend
+    start_time = time.perf_counter()
+    solution = reference_lpboost().solve(backend, time_limit=seconds / 2)
+    assert time.perf_counter() - start_time > seconds
+    assert [a.status for a in solution.attempts] == ["fine"]
+
+
+@pytest.mark.thorough
+def test_a_process_that_hangs_while_it_starts_is_ready_for_the_next_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_code = f"import time; time.sleep(3){worker_pool.WORKER_CODE}"
     backend, program = Silly("silly", rough().script), reference_lpboost()
-    first = program.solve(backend, time_limit=1e-3)
+    with monkeypatch.context() as patch:
+        patch.setattr(worker_pool, "WORKER_CODE", slow_code)
+        patch.setattr(isolated_backend, "START_SECONDS", 0.1)
+        first = program.solve(backend, time_limit=0.1)
     assert [a.status for a in first.attempts] == ["not started"]
-    assert re.search(r"\b0\.0\d+ s\b", first.attempts[0].error or "")
+    assert re.search(r"\b0\.1 s\b", first.attempts[0].error or "")
     pid = idle_process_id()
     assert pid is not None
     second = program.solve(backend, time_limit=100)

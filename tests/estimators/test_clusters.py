@@ -185,7 +185,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "formulation": (
         lambda: classifier(formulation="adaboost", max_iter=5).fit(array(), array(Y)),
         ProblemError,
-        r"\bdata passes\b.*\bthe best hypothesis\b.*--cluster\b",
+        r"\bdata passes\b.*\brequest for adaboost\b.*--cluster\b",
     ),
     "stages": (
         lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)),

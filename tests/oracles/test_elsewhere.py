@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import typechecker
+from sklearn.tree import DecisionTreeClassifier
 
-from boostopt import ProblemError
-from boostopt.oracles import BinnedStumps, GivenMargins, RawFeatures
+from boostopt import ProblemError, boost, get_formulation
+from boostopt.oracles import (
+    BinnedStumps,
+    DecisionStumps,
+    Estimators,
+    GivenMargins,
+    KernelColumns,
+    RawFeatures,
+    RBFNetworks,
+)
 from boostopt.oracles.base import Oracle, require_oracle
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, Placeable
 from boostopt.oracles.matrix_oracle import DistributedMargins
@@ -59,6 +69,30 @@ def test_a_subclass_is_another_class_and_takes_no_collection(
     assert type(Mine.__new__(Mine, COLLECTION)) is Mine
     with typechecker.unchecked(), pytest.raises(ProblemError, match=rf"\b{local_class.__name__}\b.*\bMine\b"):
         Mine(COLLECTION) if local_class is GivenMargins else Mine(COLLECTION, None)
+
+
+@pytest.mark.parametrize(
+    ("argument", "make"),
+    [
+        ("X", lambda: DecisionStumps(COLLECTION, [-1, 1])),
+        ("y", lambda: DecisionStumps(np.eye(2), COLLECTION)),
+        ("c", lambda: DecisionStumps(np.eye(2), [-1, 1], COLLECTION)),
+        ("y", lambda: BinnedStumps(np.eye(2), COLLECTION)),
+        ("c", lambda: BinnedStumps(np.eye(2), [-1, 1], COLLECTION)),
+        ("X", lambda: KernelColumns(COLLECTION, [-1, 1])),
+        ("X", lambda: RBFNetworks(COLLECTION, [-1, 1])),
+        ("X", lambda: Estimators(DecisionTreeClassifier(), COLLECTION, [-1, 1])),
+        ("U", lambda: get_formulation("lpboost").bind(COLLECTION, nu=1)),
+        ("d0", lambda: boost("erlpboost", GivenMargins(np.eye(3)), nu=1, d0=COLLECTION)),
+        ("X", lambda: boost("lpboost", DecisionStumps(np.eye(2), [-1, 1]), nu=1).predict(COLLECTION)),
+    ],
+)
+def test_what_needs_memory_refuses_a_collection_by_its_name(argument: str, make: Callable[[], Any]) -> None:
+    with (
+        typechecker.unchecked(),
+        pytest.raises(ProblemError, match=rf"^{argument} must be in the memory\b.*\b{argument}\.compute\(\)"),
+    ):
+        make()
 
 
 def test_copies_are_of_the_same_class() -> None:

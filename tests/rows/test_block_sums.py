@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from boostopt.rows import gram_matrices
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
-from boostopt.rows.gram_matrices import gram
+from boostopt.rows.gram_matrices import gram, sums_over_cells_are_faster
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 
@@ -119,11 +120,11 @@ ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)
 
 @pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("splits", [SPLITS, ALL, SPLITS[:1]], ids=len)
-@pytest.mark.parametrize("many", [0, 100], ids=["by cells", "as a product"])
+@pytest.mark.parametrize("is_by_cells", [True, False])
 def test_gram_is_that_of_whole_numbers(
-    copied: bool, splits: Sequence[Split], many: int, monkeypatch: pytest.MonkeyPatch
+    copied: bool, splits: Sequence[Split], is_by_cells: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostopt.rows.gram_matrices.CELLS_FROM_SPLITS_PER_FEATURE", many)
+    monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", lambda *sizes: is_by_cells)
     rng = np.random.default_rng(4)
     rows, M, window = part(20_000, copies=copied), random_margins(20_000), MarginGrid.full()
     table = rng.integers(0, 257, N_BINS + 2) * (rng.random(N_BINS + 2) < 0.5)
@@ -132,6 +133,24 @@ def test_gram_is_that_of_whole_numbers(
     V = np.column_stack([values(rows, splits), rows.y.astype(np.int64)])
     assert np.array_equal(gram(rows, M, window, table, splits), (V.T * r) @ V)
     assert not gram(rows, M, window, 0 * table, splits).any()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_splits", "n_features", "is_by_cells"),
+    [
+        (16_384, 480, 30, True),
+        (16_384, 120, 30, False),
+        (500, 480, 30, False),
+        (16_384, 64, 4, True),
+        (1e7, 100, 100, False),
+        (0, 0, 0, False),
+    ],
+)
+def test_the_way_of_a_gram_matrix_depends_on_rows_splits_and_features(
+    n_rows: float, n_splits: int, n_features: int, is_by_cells: bool
+) -> None:
+    for is_small in (True, False):
+        assert sums_over_cells_are_faster(n_rows, n_splits, n_features, is_small) == is_by_cells
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7, 40])

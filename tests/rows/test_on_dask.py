@@ -9,6 +9,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,15 +44,18 @@ from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.errors import DataError, OptionError, ProblemError, require_not_none
+from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, Oracle, Stump
 from boostopt.oracles.stumps import threshold_sketches
 from boostopt.oracles.stumps.binned_stump_oracle import DistributedStumps
+from boostopt.rows import dask_blocks
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.dask_rows import DaskRows
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock, Split
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("default:the cluster .* has no worker")]
+"""A killed worker starts again late on a busy machine."""
 
 # Dask types its arguments by their defaults.
 from_array: Any = da.from_array
@@ -522,6 +527,72 @@ def test_a_file_that_vanishes_before_the_first_evaluation_is_an_error(processes:
         boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
 
 
+def labels_from_files(folder: Path) -> Any:
+    """Labels in four files."""
+    files = [folder / f"y{k}.npy" for k in range(4)]
+    for k, file in enumerate(files):
+        np.save(file, Y[N * k // 4 : N * (k + 1) // 4])
+    load: Any = delayed(load_or_die)
+    return da.concatenate([da.from_delayed(load(file, folder / "fatal"), (N // 4,), int) for file in files])
+
+
+@pytest.mark.parametrize("fit", [BinnedStumps, MarginBoostClassifier(base="binned", nu=0.4).fit])
+@pytest.mark.parametrize("name", ["2.npy", "y2.npy", "2.parquet"])
+def test_a_file_that_is_missing_while_rows_are_coded_is_named(
+    name: str, fit: Callable[..., Any], client: Any, tmp_path: Path
+) -> None:
+    features, labels = from_files(name.partition(".")[2], tmp_path)
+    if name.startswith("y"):
+        labels = labels_from_files(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(DataError, match=rf"FileNotFoundError: .*'{tmp_path}/{name}'.*make the oracle anew"):
+        fit(features, labels)
+
+
+def test_an_error_of_a_task_that_makes_rows_has_its_words(client: Any) -> None:
+    def raise_failure(block: np.ndarray) -> np.ndarray:
+        raise RuntimeError("the store is closed")
+
+    with pytest.raises(DataError, match="RuntimeError: the store is closed"):
+        BinnedStumps(array().map_blocks(raise_failure, dtype=float, meta=np.zeros((0, 0))), Y)
+
+
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_run_without_workers_warns_and_ends_at_its_limit(returns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    submit, count = DaskRows._submit, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(dask_blocks, "WORKER_CHECK_SECONDS", 0.2)
+    with cluster_of(1) as (client, cluster):
+
+        def retiring(self: DaskRows, name: str, *how: Any) -> list[Any]:
+            count[name] += 1
+            if (name, count[name]) == ("histogram", 5):
+                cluster.scale(0)
+                while client.nthreads():
+                    time.sleep(0.05)
+            return submit(self, name, *how)
+
+        def start_worker(message: Warning | str, *location: Any, **more: Any) -> None:
+            messages.append(str(message))
+            if returns:
+                cluster.scale(1)
+
+        messages = list[str]()
+        oracle = dask_stumps(array(), Y)
+        monkeypatch.setattr(DaskRows, "_submit", retiring)
+        monkeypatch.setattr(warnings, "showwarning", start_worker)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            monkeypatch.setattr(warnings, "showwarning", start_worker)
+            run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02, time_limit=600.0 if returns else 5.0)
+    assert re.search(r"\bno worker\b.* until the time limit\b", messages[0])
+    if returns:
+        assert run.stop_reason is StopReason.CERTIFIED and len(messages) == 1
+    else:
+        assert run.stop_reason is StopReason.FAILED_AFTER_PASSES
+        assert re.search(r"DataError: .*\bhas none at the time limit\b", run.reason)
+        holds(run)
+
+
 def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
     oracle, margin = dask_stumps(*from_files("npy", tmp_path)), ExactSoftMargin.best_lower_bound
@@ -668,6 +739,27 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
         with pytest.raises(ProblemError, match=r"\bdata passes\b.*X\.compute\(\)"):
             call()
     oracle.check_features(X)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "arguments", "request_text"),
+    [
+        ("lpboost", {"update": "total"}, 'update="total"'),
+        ("erlpboost", {"update": "step"}, 'update="step"'),
+        ("erlpboost", {"backend": "highs"}, 'backend="highs"'),
+        ("erlpboost", {"rules": "lpboost"}, "rules='lpboost'"),
+        ("erlpboost", {"d0": np.full(N, 1 / N)}, f"d0=ndarray of shape ({N},)"),
+        ("erlpboost", {"final_weights": "average"}, "final_weights='average'"),
+        ("erlpboost", {"epsilon": 1e-7}, "erlpboost with epsilon=1e-07"),
+        ("adaboost_cg", {"max_rounds": 2}, "adaboost_cg"),
+    ],
+)
+def test_a_refusal_on_a_cluster_names_the_argument(
+    formulation: str, arguments: dict[str, Any], request_text: str, client: Any
+) -> None:
+    values: dict[str, Any] = arguments if formulation == "adaboost_cg" else {"nu": 0.3 * N, **arguments}
+    with pytest.raises(ProblemError, match=rf"\bdata passes\b.*\brequest for {re.escape(request_text)}"):
+        boost(formulation, dask_stumps(array(), Y), **values)
 
 
 @pytest.mark.parametrize("formulation", ["erlpboost", "lpboost"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -231,11 +234,22 @@ def test_ctrl_c_that_a_solver_takes_for_itself_ends_the_run(monkeypatch: pytest.
 
 
 def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
-    with pytest.raises(
-        SolverNotFound,
-        match=r"\bHIGHS\b.*\bexponential\b.*\bcvxpy:clarabel\b",
-    ):
+    with pytest.raises(SolverNotFound, match=r'\bHIGHS\b.*\bexponential\b.*\bUse interior, or "auto"'):
         reference_erlpboost().solve("cvxpy:highs")
+
+
+@pytest.mark.thorough
+def test_a_refusal_by_highs_loads_no_other_solver() -> None:
+    code = (
+        "import sys\n"
+        "import boostopt\n"
+        "try:\n    boostopt.get_formulation('erlpboost').example_program().solve('highs')\n"
+        "except boostopt.SolverNotFound as error:\n    print(error)\n"
+        "print(*sorted({'cvxpy', 'clarabel', 'scs'} & set(sys.modules)))"
+    )
+    refusal, modules = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    assert re.search(r'\bexponential cones\b.*\bUse interior, or "auto"', refusal)
+    assert modules == ""
 
 
 @pytest.mark.parametrize(

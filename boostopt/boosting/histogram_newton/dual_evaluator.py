@@ -158,9 +158,9 @@ class DualEvaluator:
             gram = rows.gram(margins, grid, integer_curvature, columns)
             gram *= self.rows.n_examples / rows.n_examples
         UrU, Ur, r_sum = gram[:-1, :-1], gram[-1, :-1], float(gram[-1, -1])
-        if r_sum == 0.0 or not self.problem.F.on_simplex:
-            return unit * UrU
-        return unit * centered_gram(UrU, Ur, r_sum)
+        hessian = UrU if r_sum == 0.0 or not self.problem.F.on_simplex else centered_gram(UrU, Ur, r_sum)
+        hessian *= unit
+        return hessian
 
     def _curvature_rows(self, weight_function: WeightFunction, spread: float, n_columns: int) -> BinnedRows:
         """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""

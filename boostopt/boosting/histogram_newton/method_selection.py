@@ -17,7 +17,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.newton_solver import MIN_COLUMNS
 from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSoftMargin
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, load, run_kind
-from boostopt.errors import BoostoptError, OptionError
+from boostopt.errors import BoostoptError, OptionError, short_repr
 from boostopt.oracles.base import HypothesisClass, Oracle
 from boostopt.oracles.binned_class import BinnedClass, BinnedOracle
 from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
@@ -71,6 +71,30 @@ def backend_prevents_histogram_newton(request: BoostRequest, backend: object) ->
     if backend == "auto" or not is_default(request.formulation, request.oracle, request.epsilon, "auto"):
         return False
     return histogram_inputs(request) is not None
+
+
+def unsupported_request(request: BoostRequest, backend: object, update: str | None, rules: object, d0: object) -> str:
+    """Return the argument of `boost` that data passes do not support, for messages."""
+    if update is not None and update != "newton":
+        return f'update="{update}"'
+    arguments = {"rules": rules, "d0": d0}
+    for name, value in arguments.items():
+        if value is not None:
+            return f"{name}={short_repr(value)}"
+    formulation, options, default = request.formulation, request.options, BoostOptions()
+    if formulation.boosting.update is not UpdateKind.TOTAL:
+        return f"{formulation.name}, which has updates of its own"
+    if update is None and backend != "auto":
+        return f'backend="{getattr(backend, "name", backend)}"'
+    for name in OPTIONS:
+        if name not in SUPPORTED_OPTIONS and getattr(options, name) != getattr(default, name):
+            return f"{name}={short_repr(getattr(options, name))}"
+    for name, value in request.parameters.items():
+        if np.ndim(value) > 0:
+            return f"{name} with one value for each example"
+    if request.epsilon is not None:
+        return f"{formulation.name} with epsilon={request.epsilon:g}"
+    return f"{formulation.name} with these parameters"
 
 
 def run_histogram_newton(request: BoostRequest) -> tuple[HistogramRun | None, BoostOptions | None]:

@@ -170,7 +170,7 @@ class HistogramNewton:
     def run(self, deadline: Deadline) -> None:
         """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
         self.deadline = deadline
-        with Interrupts() as interrupts:
+        with Interrupts() as interrupts, self.rows.limit_waits(deadline.end_time):
             try:
                 self._solve_samples_then_all(interrupts)
             except Exception as failure:
