@@ -85,10 +85,11 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         this parameter ignore eta.
     base
         The class of hypotheses, in one of four forms. A name: "stump" for decision stumps, "binned" for stumps at few
-        thresholds, "feature" for the features themselves, "kernel" for kernel values with a training example, or "rbf"
-        for RBF networks with adaptive centres. An unfitted classifier with scikit-learn's interface. A function of
-        (X, y, c), which are features, labels -1 and 1 and multiplicities, that returns an oracle. The path of a Python
-        file that defines one class of oracles with these arguments.
+        thresholds, "tree2" for decision trees of depth two at few thresholds, "feature" for the features themselves,
+        "kernel" for kernel values with a training example, or "rbf" for RBF networks with adaptive centres. An unfitted
+        classifier with scikit-learn's interface. A function of (X, y, c), which are features, labels -1 and 1 and
+        multiplicities, that returns an oracle. The path of a Python file that defines one class of oracles with these
+        arguments.
     reflexive
         Whether the negation of each hypothesis belongs to the class. If base is a function, the function decides this.
     final_weights

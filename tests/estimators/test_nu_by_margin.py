@@ -15,7 +15,14 @@ from boostopt import MarginWarning, verify
 from boostopt.boosting.run.run import Run
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import FitSettings
-from boostopt.estimators.training.nu_by_margin import CONSTANT_FACTOR, FIRST_NU, LIMIT_FRACTIONS, nu_candidates
+from boostopt.estimators.training.nu_by_margin import (
+    CONSTANT_FACTOR,
+    FIRST_NU,
+    LARGE_CLASS_MARGINS,
+    LAST_MARGIN_FACTOR,
+    LIMIT_FRACTIONS,
+    nu_candidates,
+)
 from boostopt.oracles import Oracle
 
 RNG = np.random.default_rng(0)
@@ -61,7 +68,8 @@ def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:
     assert noisy.certificate_.lower > 0.01 and noisy.nu_ > FIRST_NU
     shares = nu_candidates([1 - NOISY.mean(), NOISY.mean()])
     previous_nu = shares[shares.index(noisy.nu_) - 1]
-    assert fitted(NOISY, nu=previous_nu).certificate_.lower <= 0.01
+    previous = fitted(NOISY, nu=previous_nu)
+    assert previous.certificate_.lower <= 0.01 or noisy.certificate_.lower <= LAST_MARGIN_FACTOR * 0.01
     refit = fitted(NOISY, nu=noisy.nu_)
     assert (refit.decision_function(X) == noisy.decision_function(X)).all()
 
@@ -93,6 +101,21 @@ def test_trials_share_their_oracle_and_are_few(y: Any, monkeypatch: pytest.Monke
         assert min(trials) == trials[0]
 
 
+def test_trees_begin_above_the_smallest_share_and_ask_for_a_larger_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials, fit = list[float](), FitSettings.fit_binary
+
+    def fit_and_record(settings: FitSettings, *arguments: Any) -> Run:
+        trials.append(float(settings.nu))
+        return fit(settings, *arguments)
+
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
+    limit = 2 * min(CLEAR.mean(), 1 - CLEAR.mean())
+    assert fitted(CLEAR, base="tree2", epsilon=0.05).nu_ == pytest.approx(LIMIT_FRACTIONS[0] * limit)
+    assert trials == pytest.approx([limit / 2, LIMIT_FRACTIONS[0] * limit])
+    random = fitted(RANDOM, base="tree2", epsilon=0.05)
+    assert random.certificate_.lower > LARGE_CLASS_MARGINS["tree2"] or random.nu_ == max(trials)
+
+
 def test_a_time_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     trials, fit = list[float](), FitSettings.fit_binary
 
@@ -103,7 +126,7 @@ def test_a_time_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
         return run
 
     monkeypatch.setattr(FitSettings, "fit_binary", fit_and_wait)
-    model = fitted(RANDOM, time_limit=0.01)
+    model = fitted(RANDOM, time_limit=1e-9)
     assert len(trials) == 1 and model.nu_ == trials[0]
 
 

@@ -198,11 +198,11 @@ class FitSettings:
         """
         problem = run.problem
         objective = None if problem.is_additive else problem.objective
-        tolerance = max(difference, self._margin_tolerance)
+        tolerance = max(difference, self.margin_tolerance)
         return objective is None or run.class_certificate.lower > objective.min_regularizer + tolerance
 
     @property
-    def _margin_tolerance(self) -> float:
+    def margin_tolerance(self) -> float:
         """The difference from the soft margin of f = 0 up to which a soft margin counts as equal to it."""
         return max(min(self.epsilon, SMALL_SOFT_MARGIN), ZERO_TOL)
 
@@ -467,7 +467,7 @@ class FitSettings:
             soft_margin_bounds=bounds,
             baseline=0.0 if objective is None else objective.min_regularizer,
             zero_fraction=zero_fraction,
-            tolerance=self._margin_tolerance,
+            tolerance=self.margin_tolerance,
             measure=problem.measure,
         )
 

@@ -21,6 +21,7 @@ from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
 HYPOTHESIS_CLASSES: Mapping[str, str] = {
     "stump": "DecisionStumps",
     "binned": "BinnedStumps",
+    "tree2": "DepthTwoTrees",
     "feature": "RawFeatures",
     "kernel": "KernelColumns",
     "rbf": "RBFNetworks",

@@ -40,6 +40,15 @@ CLEAR_MARGIN = 0.3
 CONSTANT_FACTOR = 1.25
 """The last share of two classes, as such a multiple."""
 
+LAST_MARGIN_FACTOR = 2.0
+"""The search ends at a proved soft margin below this multiple of the one that must be proved: a smaller share proves
+less, and its fit takes longer."""
+
+LARGE_CLASS_MARGINS = {"tree2": 0.05}
+"""Soft margins above that of f = 0 that must be proved for large classes of hypotheses, by `base`: trees of depth two
+prove small ones on noise, and new examples are then predicted worse than at a larger share. The search for them begins
+with the first of `LIMIT_FRACTIONS`, because a fit with `FIRST_NU` takes long."""
+
 SHARE_DIGITS = 12
 """Significant digits of a share: rows in memory and on a cluster give the same one, although their sums are rounded."""
 
@@ -94,23 +103,34 @@ def choose_nu_by_margin(
     """
     start, time_limit = time.monotonic() if start is None else start, settings.time_limit
     candidates = nu_candidates(*class_shares) if "nu" in settings.formulation.parameters else [FIRST_NU]
-    position = bisect_left(candidates, _round_share(nu_limit(*class_shares) * START_FRACTION), hi=len(candidates) - 1)
-    low, high = -1, len(candidates)  # nothing is proved up to low, and a margin from high on
+    limit, last = nu_limit(*class_shares), len(candidates) - 1
+    first, position = (
+        bisect_left(candidates, _round_share(limit * fraction), hi=last)
+        for fraction in (LIMIT_FRACTIONS[0], START_FRACTION)
+    )
+    is_large = isinstance(settings.base, str) and settings.base in LARGE_CLASS_MARGINS
+    margin = max(LARGE_CLASS_MARGINS[settings.base] if is_large else 0.0, settings.margin_tolerance)
+    lowest = first - 1 if is_large else -1
+    low, high = lowest, last + 1  # nothing is proved up to low, and a margin from high on
     trial = None if first_fit is None else (replace(settings, nu=FIRST_NU), first_fit)
     proved: tuple[FitSettings, R] | None = None
     while high - low > 1:
-        nu, is_first = candidates[position], (low, high) == (-1, len(candidates))
+        nu, is_first = candidates[position], (low, high) == (lowest, last + 1)
         if first_fit is not None and nu == FIRST_NU:
             trial = replace(settings, nu=nu), first_fit
         else:
-            remaining = None if time_limit is None else time_limit - (time.monotonic() - start)
-            if trial is not None and remaining is not None and remaining <= 0.0:
-                break
+            remaining = time_limit
+            if trial is not None and time_limit is not None:
+                remaining = time_limit - (time.monotonic() - start)
+                if remaining <= 0.0:
+                    break
             trial_settings = replace(settings, nu=nu, time_limit=remaining)
             trial = trial_settings, fit(trial_settings)
         runs = runs_of(trial[1])
-        if all(map(settings.is_proved, runs)):
+        if all(settings.is_proved(run, margin) for run in runs):
             high, proved = position, trial
+            if not all(settings.is_proved(run, LAST_MARGIN_FACTOR * margin) for run in runs):
+                break
         else:
             low = position
         is_clear = is_first and all(settings.is_proved(run, CLEAR_MARGIN) for run in runs)
