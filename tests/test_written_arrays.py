@@ -620,7 +620,10 @@ def test_a_path_among_pieces_that_write() -> None:
         assert ends(of_one) == pytest.approx(ends(of_other), abs=1e-9)
 
 
-@pytest.mark.parametrize("oracle_class", (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps))
+@pytest.mark.parametrize(
+    "oracle_class",
+    (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps, boostopt.oracles.DepthTwoTrees),
+)
 def test_oracles_have_copies_of_their_examples(oracle_class: Any) -> None:
     features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)
     oracle, twin = oracle_class(features, y, c), oracle_class(features.copy(), y.copy(), c.copy())

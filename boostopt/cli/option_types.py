@@ -126,8 +126,8 @@ Tol = Annotated[float, typer.Option(**NUMBER, help="Target gap, over max(1, |low
 Oracle = Annotated[
     str | None,
     typer.Option(
-        help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf, tree or the "
-        "file of an oracle; not for data with U."
+        help="Class of hypotheses: stump (the default), binned (that on a cluster), tree2 (all trees of depth two), "
+        "feature, kernel, rbf, tree or the file of an oracle; not for data with U."
     ),
 ]
 OracleOptions = Annotated[

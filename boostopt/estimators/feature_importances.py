@@ -143,7 +143,7 @@ def _hypothesis_importances(hypothesis: Hypothesis, features: int) -> Float[Arra
         shares[hypothesis.feature] = 1.0
     else:
         raise AttributeError(
-            f"feature_importances_ need hypotheses of single features; {type(hypothesis).__name__} uses all features. "
+            f"feature_importances_ need hypotheses of single features; {type(hypothesis).__name__} uses several. "
             "Use sklearn.inspection.permutation_importance."
         )
     return shares

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -32,6 +33,7 @@ from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, Fi
 from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
+from boostopt.estimators.training.hypothesis_classes import OracleCache
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
@@ -69,12 +71,12 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     nu
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "margin"
-        chooses the smallest of a few shares at which a soft margin above that of f = 0 is proved: 0.1, and 0.5, 0.7,
-        0.85 and 1 times the largest nu that gives up no class; for two classes at last 1.25 times, where the model is
-        nearly the constant prediction. A fit with `warm_start` keeps the nu of the fit before. "auto"
-        chooses a share by cross-validation, among 0.1, 0.3 and 1 times the largest nu that gives up no class, and the
-        geometric means of the best of these and its neighbours: the smallest whose `scoring` is at most one standard
-        error below the highest. For other values, use
+        chooses the smallest of a few shares at which a soft margin above that of f = 0 is proved, by bisection: 0.1,
+        and 0.3, 0.4, 0.5, 0.6, 0.7, 0.85 and 1 times the largest nu that gives up no class; for two classes at last
+        1.25 times, where the model is nearly the constant prediction. A fit with `warm_start` keeps the nu of the fit
+        before. "auto" chooses a share by cross-validation, among 0.1, 0.3 and 1 times the largest nu that gives up no
+        class, and the geometric means of the best of these and its neighbours: the smallest whose `scoring` is at most
+        one standard error below the highest. For other values, use
         `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
@@ -83,10 +85,11 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         this parameter ignore eta.
     base
         The class of hypotheses, in one of four forms. A name: "stump" for decision stumps, "binned" for stumps at few
-        thresholds, "feature" for the features themselves, "kernel" for kernel values with a training example, or "rbf"
-        for RBF networks with adaptive centres. An unfitted classifier with scikit-learn's interface. A function of
-        (X, y, c), which are features, labels -1 and 1 and multiplicities, that returns an oracle. The path of a Python
-        file that defines one class of oracles with these arguments.
+        thresholds, "tree2" for decision trees of depth two at few thresholds, "feature" for the features themselves,
+        "kernel" for kernel values with a training example, or "rbf" for RBF networks with adaptive centres. An unfitted
+        classifier with scikit-learn's interface. A function of (X, y, c), which are features, labels -1 and 1 and
+        multiplicities, that returns an oracle. The path of a Python file that defines one class of oracles with these
+        arguments.
     reflexive
         Whether the negation of each hypothesis belongs to the class. If base is a function, the function decides this.
     final_weights
@@ -298,11 +301,12 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if settings.nu == MARGIN:
             shares = examples.class_shares()
             unsaved = replace(settings, checkpoint=None)  # a file belongs to one nu
+            cache = OracleCache()
             selection, runs = choose_nu_by_margin(
                 unsaved,
-                lambda trial: fit_classes(trial, examples, previous_runs, validation_set),
+                lambda trial: fit_classes(trial, examples, previous_runs, validation_set, cache),
                 lambda trial_runs: trial_runs,
-                lambda _: shares,
+                shares,
             )
             settings = replace(settings, nu=selection.nu)
         self.nu_: Any = settings.nu
@@ -321,11 +325,16 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
         unsupported_values = {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}
         if settings.nu == MARGIN:
+            start, unsaved = time.monotonic(), replace(settings, checkpoint=None)
+            # A fit tells the weight fractions of the classes, on which the shares depend.
+            first = fit_distributed(replace(unsaved, nu=FIRST_NU), unsupported_values, X, y, sample_weight)
             selection, result = choose_nu_by_margin(
-                replace(settings, checkpoint=None),
+                unsaved,
                 lambda trial: fit_distributed(trial, unsupported_values, X, y, sample_weight),
                 lambda trial_fit: trial_fit.runs,
-                lambda trial_fit: [trial_fit.shares],
+                [first.shares],
+                first,
+                start,
             )
             settings = replace(settings, nu=selection.nu)
         else:

@@ -44,7 +44,7 @@ from boostopt.estimators.model_file_schema import (
     parse_record,
     require,
 )
-from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
+from boostopt.oracles import DepthTwoTree, Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing
 from boostopt.oracles.hypothesis_serialization import to_state
 
@@ -55,8 +55,8 @@ MALFORMED_ERRORS = (BoostoptError, *DECODING_ERRORS)
 
 NOT_SERIALIZABLE = (
     "a model file holds plain numbers only; {subject} cannot be written in this form. Use one of boostopt's own bases, "
-    '"stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for your own use, but never load a '
-    "pickle from others."
+    '"stump", "binned", "tree2", "feature", "kernel" or "rbf". Or pickle the classifier for your own use, but never '
+    "load a pickle from others."
 )
 
 
@@ -308,7 +308,7 @@ def _n_features(hypothesis: Hypothesis) -> int | None:
     """Return the number of features that a hypothesis takes; None if it is unknown."""
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
-    if isinstance(hypothesis, Stump | Feature | KernelColumn):
+    if isinstance(hypothesis, Stump | Feature | KernelColumn | DepthTwoTree):
         return hypothesis.features
     require(not isinstance(hypothesis, Fitted), f"a hypothesis cannot predict: {hypothesis}")
     return None

@@ -6,6 +6,8 @@ DecisionStumps
     Every threshold of every feature, in both directions; `Stump`.
 BinnedStumps
     The same at few thresholds of each feature, in one byte an entry, for many examples; `Stump`.
+DepthTwoTrees
+    Decision trees of depth two at few thresholds of each feature, over all pairs of features; `DepthTwoTree`.
 RawFeatures
     The features as they are, scaled into [-1, 1]; `Feature`.
 KernelColumns

@@ -19,5 +19,7 @@ from .rbf.rbf_oracle import RBFNetworks as RBFNetworks
 from .stumps.binned_stump_oracle import BinnedStumps as BinnedStumps
 from .stumps.exhaustive_stump_oracle import DecisionStumps as DecisionStumps
 from .stumps.stump import Stump as Stump
+from .trees.depth_two_tree import DepthTwoTree as DepthTwoTree
+from .trees.depth_two_tree_oracle import DepthTwoTrees as DepthTwoTrees
 
 __all__: list[str]

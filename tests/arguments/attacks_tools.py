@@ -41,6 +41,7 @@ from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles import (
     BinnedStumps,
     DecisionStumps,
+    DepthTwoTrees,
     Estimators,
     GivenMargins,
     KernelColumns,
@@ -158,6 +159,7 @@ def boosting() -> dict[str, Any]:
 ORACLES = (
     Attack("DecisionStumps", DecisionStumps, data(), {**DATA, "reflexive": FLAG}),
     Attack("BinnedStumps", BinnedStumps, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE, "codes": PATH | NONE}),
+    Attack("DepthTwoTrees", DepthTwoTrees, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE}),
     Attack("RawFeatures", RawFeatures, data(), {**DATA, "reflexive": FLAG}),
     Attack(
         "KernelColumns",

@@ -334,7 +334,7 @@ def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> N
         ("a,label\n1,x\n2,y\n", ("--class-weight", "x=-1"), r"--class-weight\b.* -1\b.*'x'"),
         ("a,label\n1,x\n2,y\n", ("--base", "tree"), r"'tree'.*\bMarginBoostClassifier\(base="),
         ("a,label\n1,x\n2,y\n", ("--option", "gamma=1"), r"\bstump\b.*'gamma'.*--base\b.*\bkernel\b"),
-        ("a,label\n1,x\n2,y\n", ("--base", "stumps"), r"'stumps'.*'stump'.*\bstump\."),
+        ("a,label\n1,x\n2,y\n", ("--base", "stumps"), r"'stumps'.*'stump'.*\bstump\b.*\btree2\."),
         ("a,label\n1,x\n2,y\n", ("--set", "nu=57"), r"--set\b.*\bnu\b.*--nu\b.*\b57\b"),
         ("a,label\n1,x\n2,y\n", ("--nu", "x"), r"--nu\b.*\bauto\b.*'x'"),
         ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"\bnu\b.*\(0, 1\].*\bauto\b.* 1\.5\b"),

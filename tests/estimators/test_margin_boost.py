@@ -374,7 +374,7 @@ def test_constants_are_members_of_the_class() -> None:
     assert fitted(Z, of_two, base="feature", formulation="lpboost", nu=1, intercept=False).score(Z, of_two) == 0.5
 
 
-@pytest.mark.parametrize("base", ["stump", "feature", "kernel", "rbf"])
+@pytest.mark.parametrize("base", ["stump", "tree2", "feature", "kernel", "rbf"])
 @pytest.mark.parametrize("majority", [0, 1])
 def test_constant_features_give_the_majority(base: str, majority: int) -> None:
     Z = np.full((30, 2), 3.0)
@@ -498,8 +498,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"eta": "large"}, r"\beta\b.*\bNone\b.*'large'"),
     ({"eta": -1.0}, r"\beta\b.*\[1e-100, 1e\+100\].* -1\b"),
     ({"base": "stumps"}, r"\bbase\b.*'stumps'.*'stump'"),
-    ({"base": DecisionTreeClassifier}, r"\bbase\b.*\bstump, binned, feature, kernel, rbf\b.*<class '"),
-    ({"base": 3}, r"\bbase\b.*\bstump, binned, feature, kernel, rbf\b.* 3\b"),
+    ({"base": DecisionTreeClassifier}, r"\bbase\b.*\bstump, binned, tree2, feature, kernel, rbf\b.*<class '"),
+    ({"base": 3}, r"\bbase\b.*\bstump, binned, tree2, feature, kernel, rbf\b.* 3\b"),
     ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, r"\bbase\b.* 60 .*\bDecisionStumps\b.* 40\b"),
     ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, r"\bbase_options\b.*\bK\b.*\bfunctools\.partial\b"),
     ({"base_options": {"K": 2}}, r"\bDecisionStumps\b.*'K'"),

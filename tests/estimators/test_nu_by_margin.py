@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,24 @@ import numpy as np
 import pytest
 
 from boostopt import MarginWarning, verify
+from boostopt.boosting.run.run import Run
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.nu_by_margin import CONSTANT_FACTOR, FIRST_NU, LIMIT_FRACTIONS, nu_candidates
+from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.nu_by_margin import (
+    CONSTANT_FACTOR,
+    FIRST_NU,
+    LARGE_CLASS_MARGINS,
+    LAST_MARGIN_FACTOR,
+    LIMIT_FRACTIONS,
+    nu_candidates,
+)
+from boostopt.oracles import Oracle
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 3, size=(200, 3)).astype(float)
 CLEAR = X[:, 0] + X[:, 1] > 2
 NOISY = CLEAR ^ (RNG.random(200) < 0.2)
+ONE_STUMP = X[:, 0] > 1
 RANDOM = RNG.permutation(np.arange(200) < 60)
 
 
@@ -55,9 +68,66 @@ def test_the_smallest_share_with_a_proved_margin_is_chosen() -> None:
     assert noisy.certificate_.lower > 0.01 and noisy.nu_ > FIRST_NU
     shares = nu_candidates([1 - NOISY.mean(), NOISY.mean()])
     previous_nu = shares[shares.index(noisy.nu_) - 1]
-    assert fitted(NOISY, nu=previous_nu).certificate_.lower <= 0.01
+    previous = fitted(NOISY, nu=previous_nu)
+    assert previous.certificate_.lower <= 0.01 or noisy.certificate_.lower <= LAST_MARGIN_FACTOR * 0.01
     refit = fitted(NOISY, nu=noisy.nu_)
     assert (refit.decision_function(X) == noisy.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("y", [ONE_STUMP, CLEAR, NOISY, RANDOM])
+def test_trials_share_their_oracle_and_are_few(y: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    trials, oracles = list[float](), list[Oracle]()
+    fit, prepare = FitSettings.fit_binary, FitSettings.oracle_and_parameters
+
+    def fit_and_record(settings: FitSettings, *arguments: Any) -> Run:
+        trials.append(float(settings.nu))
+        return fit(settings, *arguments)
+
+    def prepare_and_record(settings: FitSettings, *arguments: Any) -> Any:
+        oracle, parameters = prepare(settings, *arguments)
+        oracles.append(oracle._hypotheses)  # type: ignore[attr-defined]  # of the class with constants
+        return oracle, parameters
+
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
+    monkeypatch.setattr(FitSettings, "oracle_and_parameters", prepare_and_record)
+    model = fitted(y)
+    shares = nu_candidates([1 - y.mean(), y.mean()])
+    assert trials[0] == pytest.approx(min(y.mean(), 1 - y.mean())) and model.nu_ in trials
+    assert len(trials) == len(set(trials)) <= 5 and set(trials) <= set(shares)
+    assert len(oracles) == len(trials) and len({id(oracle) for oracle in oracles}) == 1
+    if y is ONE_STUMP:  # a large margin at the first share: the smallest share is the second
+        assert trials[1:] == [FIRST_NU] == [model.nu_]
+    if y is RANDOM:  # nothing is proved at the first share, so no smaller one is tried
+        assert min(trials) == trials[0]
+
+
+def test_trees_begin_above_the_smallest_share_and_ask_for_a_larger_margin(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials, fit = list[float](), FitSettings.fit_binary
+
+    def fit_and_record(settings: FitSettings, *arguments: Any) -> Run:
+        trials.append(float(settings.nu))
+        return fit(settings, *arguments)
+
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
+    limit = 2 * min(CLEAR.mean(), 1 - CLEAR.mean())
+    assert fitted(CLEAR, base="tree2", epsilon=0.05).nu_ == pytest.approx(LIMIT_FRACTIONS[0] * limit)
+    assert trials == pytest.approx([limit / 2, LIMIT_FRACTIONS[0] * limit])
+    random = fitted(RANDOM, base="tree2", epsilon=0.05)
+    assert random.certificate_.lower > LARGE_CLASS_MARGINS["tree2"] or random.nu_ == max(trials)
+
+
+def test_a_time_limit_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials, fit = list[float](), FitSettings.fit_binary
+
+    def fit_and_wait(settings: FitSettings, *arguments: Any) -> Run:
+        trials.append(float(settings.nu))
+        run = fit(replace(settings, time_limit=None), *arguments)
+        time.sleep(0.02)
+        return run
+
+    monkeypatch.setattr(FitSettings, "fit_binary", fit_and_wait)
+    model = fitted(RANDOM, time_limit=1e-9)
+    assert len(trials) == 1 and model.nu_ == trials[0]
 
 
 def test_where_nothing_is_proved_the_majority_is_predicted() -> None:

@@ -203,9 +203,9 @@ def test_steps_begin_where_those_of_the_next_nu_ended(monkeypatch: pytest.Monkey
 
     begun, run = list[bool](), FitSettings.fit_binary
 
-    def fit_and_record(self: FitSettings, examples: Any, k: int, start: Any, *more: Any) -> Any:
+    def fit_and_record(self: FitSettings, examples: Any, k: int, start: Any, *more: Any, **options: Any) -> Any:
         begun.append(start is not None)
-        return run(self, examples, k, start, *more)
+        return run(self, examples, k, start, *more, **options)
 
     monkeypatch.setattr(FitSettings, "fit_binary", fit_and_record)
     tree = DecisionTreeClassifier(max_depth=1, random_state=0)

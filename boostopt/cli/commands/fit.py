@@ -64,7 +64,7 @@ MAX_SHOWN_FEATURES = 5
 DEFAULT_ITERATIONS = 1000
 """Largest number of rounds, as that of the classifier."""
 
-SERIALIZABLE_CLASSES = ("stump", "binned", "feature", "kernel", "rbf")
+SERIALIZABLE_CLASSES = ("stump", "binned", "tree2", "feature", "kernel", "rbf")
 """Classes of hypotheses that a file can hold as plain numbers."""
 
 SKLEARN_CLASSES = ("tree", "estimator")
@@ -88,8 +88,8 @@ class ClassifierOptions:
     base: Annotated[
         str | None,
         typer.Option(
-            help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf or the "
-            "file of an oracle."
+            help="Class of hypotheses: stump (the default), binned (that on a cluster), tree2 (all trees of depth "
+            "two), feature, kernel, rbf or the file of an oracle."
         ),
     ] = None
     option: Annotated[

@@ -38,7 +38,12 @@ from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STA
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.estimators.training.baseline_and_nu_warnings import SMALL_SOFT_MARGIN, Recommendations, margin_findings
 from boostopt.estimators.training.diagnosis import Diagnosis, Finding
-from boostopt.estimators.training.hypothesis_classes import make_distributed_class, make_oracle, validate_serializable
+from boostopt.estimators.training.hypothesis_classes import (
+    OracleCache,
+    make_distributed_class,
+    make_oracle,
+    validate_serializable,
+)
 from boostopt.estimators.training.intercept_hypotheses import ClassWithConstants, OracleWithConstants
 from boostopt.estimators.training.margin_summary import MarginSummary
 from boostopt.estimators.training.training_data import Values, WeightedExamples
@@ -186,14 +191,18 @@ class FitSettings:
         """True if nu is not yet a number."""
         return isinstance(self.nu, str)
 
-    def is_proved(self, run: Run) -> bool:
-        """Return whether a run proves a value above that of f = 0, or has no value that could be proved."""
+    def is_proved(self, run: Run, difference: float = 0.0) -> bool:
+        """Return whether a run proves a value above that of f = 0, or has no value that could be proved.
+
+        With a difference, the value must be larger than that of f = 0 by more than it.
+        """
         problem = run.problem
         objective = None if problem.is_additive else problem.objective
-        return objective is None or run.class_certificate.lower > objective.min_regularizer + self._margin_tolerance
+        tolerance = max(difference, self.margin_tolerance)
+        return objective is None or run.class_certificate.lower > objective.min_regularizer + tolerance
 
     @property
-    def _margin_tolerance(self) -> float:
+    def margin_tolerance(self) -> float:
         """The difference from the soft margin of f = 0 up to which a soft margin counts as equal to it."""
         return max(min(self.epsilon, SMALL_SOFT_MARGIN), ZERO_TOL)
 
@@ -236,7 +245,7 @@ class FitSettings:
         return examples.merged() if self.formulation.is_symmetric else examples
 
     def oracle_and_parameters(
-        self, examples: WeightedExamples, k: int, is_stored: bool = False
+        self, examples: WeightedExamples, k: int, is_stored: bool = False, cache: OracleCache | None = None
     ) -> tuple[Oracle, dict[str, Any]]:
         """Return the oracle over the examples, and the parameters of the formulation.
 
@@ -246,17 +255,25 @@ class FitSettings:
             As in `fit_binary`.
         is_stored
             Whether a checkpoint stores the run. The hypotheses must then be plain numbers.
+        cache
+            The oracles of fits to the same examples with other values of nu, or None.
         """
-        codes = (examples.codes == k).astype(np.int64)
-        examples = examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
+        cache = OracleCache() if cache is None else cache
+        examples = cache.examples(k, partial(self._binary_examples, examples, k))
         c, parameters = self.scale_weights(examples.c)
         signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
-        oracle = make_oracle(self.base, self.base_options, self.reflexive, self.seed, examples.X, signs, c)
+        arguments = self.base, self.base_options, self.reflexive, self.seed, examples.X, signs, c
+        oracle = cache.oracle(k, c, partial(make_oracle, *arguments))
         if is_stored:
             validate_serializable(oracle)
         if self.intercept and not callable(self.base):
             oracle = OracleWithConstants(oracle, examples.X.shape[1], self.epsilon)
         return oracle, {**parameters, **examples.values}
+
+    def _binary_examples(self, examples: WeightedExamples, k: int) -> WeightedExamples:
+        """Return the examples with the code 1 for class k, and 0 for the rest."""
+        codes = (examples.codes == k).astype(np.int64)
+        return examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
 
     def fit_binary(
         self,
@@ -266,6 +283,7 @@ class FitSettings:
         checkpoint_path: Any,
         label: Any = None,
         validation_set: ValidationSet | None = None,
+        cache: OracleCache | None = None,
     ) -> Run:
         """Boost one class against the rest, and return the run.
 
@@ -283,8 +301,10 @@ class FitSettings:
             The positive label, for the lines of progress.
         validation_set
             The examples for early stopping, or None.
+        cache
+            The oracles of fits to the same examples with other values of nu, or None.
         """
-        oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None)
+        oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None, cache)
         return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
 
     def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> DistributedBinaryFit:
@@ -447,7 +467,7 @@ class FitSettings:
             soft_margin_bounds=bounds,
             baseline=0.0 if objective is None else objective.min_regularizer,
             zero_fraction=zero_fraction,
-            tolerance=self._margin_tolerance,
+            tolerance=self.margin_tolerance,
             measure=problem.measure,
         )
 

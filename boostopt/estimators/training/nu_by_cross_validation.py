@@ -26,6 +26,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import stack_columns
 from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.hypothesis_classes import OracleCache
 from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
@@ -260,12 +261,13 @@ def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, 
     histogram Newton, each run therefore begins without a start.
     """
     runs = list[Run]()
-    previous_run, total = None, 0.0
+    previous_run, total, cache = None, 0.0, OracleCache()
     for nu in reversed(nus.tolist()):
         nu_settings = replace(settings, nu=nu)
         previous_total, total = total, float(nu_settings.scale_weights(examples.c)[0].sum())
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
-        run = nu_settings.fit_binary(examples, k, previous_run if total == previous_total else None, None)
+        start = previous_run if total == previous_total else None
+        run = nu_settings.fit_binary(examples, k, start, None, cache=cache)
         runs.append(run)
         previous_run = None if isinstance(run, HistogramRun) or run.problem.update is UpdateKind.REWEIGHTING else run
     return runs[::-1]

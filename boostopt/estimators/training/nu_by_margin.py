@@ -5,16 +5,21 @@ nu gives up, the best soft margin is that of f = 0, and the weights say nothing 
 the largest one that gives up no class. If nothing is proved there either, the last share of two classes is larger: the
 constant prediction of the larger class then has a positive soft margin, so the model is at least as good, and it is the
 constant prediction unless hypotheses have a larger margin.
+
+The shares are searched by bisection, because the best soft margin increases with nu. The search begins in the middle:
+on noisy rows a fit takes the longer, the smaller nu is.
 """
 
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from boostopt.boosting.run.run import Run
+from boostopt.errors import require_not_none
 from boostopt.estimators.training.binary_fit import FitSettings
 from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 
@@ -23,18 +28,39 @@ R = TypeVar("R")
 FIRST_NU = 0.1
 """The smallest share that is tried, unless it gives a class up."""
 
-LIMIT_FRACTIONS = (0.5, 0.7, 0.85, 1.0)
+LIMIT_FRACTIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 """The other shares, as multiples of the largest nu that gives up no class: see `margin_summary`."""
+
+START_FRACTION = 0.5
+"""The share with which the search begins, as such a multiple."""
+
+CLEAR_MARGIN = 0.3
+"""A soft margin of the first share above which the smallest share comes next: few of the labels are noise."""
 
 CONSTANT_FACTOR = 1.25
 """The last share of two classes, as such a multiple."""
+
+LAST_MARGIN_FACTOR = 2.0
+"""The search ends at a proved soft margin below this multiple of the one that must be proved: a smaller share proves
+less, and its fit takes longer."""
+
+LARGE_CLASS_MARGINS = {"tree2": 0.05}
+"""Soft margins above that of f = 0 that must be proved for large classes of hypotheses, by `base`: trees of depth two
+prove small ones on noise, and new examples are then predicted worse than at a larger share. The search for them begins
+with the first of `LIMIT_FRACTIONS`, because a fit with `FIRST_NU` takes long."""
 
 SHARE_DIGITS = 12
 """Significant digits of a share: rows in memory and on a cluster give the same one, although their sums are rounded."""
 
 
+def nu_limit(*class_shares: Sequence[float]) -> float:
+    """Return the largest share that gives up no class, for the arguments of `nu_candidates`."""
+    factor = NU_LIMIT_MULTICLASS if len(class_shares[0]) > 2 else NU_LIMIT_BINARY
+    return max(map(min, class_shares)) * factor
+
+
 def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
-    """Return the shares that are tried, ascending.
+    """Return the shares that are searched, ascending.
 
     Parameters
     ----------
@@ -42,11 +68,10 @@ def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
         The weight fractions of the classes. If class weights multiply the weights, also those without them: a user who
         gives a class little weight permits the model to give it up.
     """
-    is_multiclass = len(class_shares[0]) > 2
-    limit = max(map(min, class_shares)) * (NU_LIMIT_MULTICLASS if is_multiclass else NU_LIMIT_BINARY)
+    limit = nu_limit(*class_shares)
     first = min(FIRST_NU, limit)
     multiples = [limit * fraction for fraction in LIMIT_FRACTIONS]
-    multiples += [] if is_multiclass else [min(limit * CONSTANT_FACTOR, 1.0)]
+    multiples += [] if len(class_shares[0]) > 2 else [min(limit * CONSTANT_FACTOR, 1.0)]
     return sorted({_round_share(share) for share in (first, *(share for share in multiples if share > first))})
 
 
@@ -54,33 +79,63 @@ def choose_nu_by_margin(
     settings: FitSettings,
     fit: Callable[[FitSettings], R],
     runs_of: Callable[[R], Sequence[Run]],
-    shares_of: Callable[[R], Sequence[Sequence[float]]],
+    class_shares: Sequence[Sequence[float]],
+    first_fit: R | None = None,
+    start: float | None = None,
 ) -> tuple[FitSettings, R]:
     """Return the settings with the chosen share, and the fit with it.
 
     Parameters
     ----------
     settings
-        The settings of the fit, except nu. All trials share the time limit.
+        The settings of the fit, except nu. All trials share the time limit. If it ends before a margin is proved, the
+        last trial is returned.
     fit
         Fits the classes with a share.
-    runs_of, shares_of
-        Return the runs of a fit, and the weight fractions of the classes as `nu_candidates` takes them.
+    runs_of
+        Returns the runs of a fit.
+    class_shares
+        The weight fractions of the classes, as `nu_candidates` takes them.
+    first_fit
+        The fit with `FIRST_NU` if there is one, which is not repeated; None otherwise.
+    start
+        The value of `time.monotonic` at which the time limit began; None for now.
     """
-    start, time_limit = time.monotonic(), settings.time_limit
-    settings = replace(settings, nu=FIRST_NU)
-    result = fit(settings)
-    candidates = nu_candidates(*shares_of(result)) if "nu" in settings.formulation.parameters else [FIRST_NU]
-    for nu in candidates:
-        if nu != settings.nu:
-            remaining = None if time_limit is None else time_limit - (time.monotonic() - start)
-            if remaining is not None and remaining <= 0.0:
+    start, time_limit = time.monotonic() if start is None else start, settings.time_limit
+    candidates = nu_candidates(*class_shares) if "nu" in settings.formulation.parameters else [FIRST_NU]
+    limit, last = nu_limit(*class_shares), len(candidates) - 1
+    first, position = (
+        bisect_left(candidates, _round_share(limit * fraction), hi=last)
+        for fraction in (LIMIT_FRACTIONS[0], START_FRACTION)
+    )
+    is_large = isinstance(settings.base, str) and settings.base in LARGE_CLASS_MARGINS
+    margin = max(LARGE_CLASS_MARGINS[settings.base] if is_large else 0.0, settings.margin_tolerance)
+    lowest = first - 1 if is_large else -1
+    low, high = lowest, last + 1  # nothing is proved up to low, and a margin from high on
+    trial = None if first_fit is None else (replace(settings, nu=FIRST_NU), first_fit)
+    proved: tuple[FitSettings, R] | None = None
+    while high - low > 1:
+        nu, is_first = candidates[position], (low, high) == (lowest, last + 1)
+        if first_fit is not None and nu == FIRST_NU:
+            trial = replace(settings, nu=nu), first_fit
+        else:
+            remaining = time_limit
+            if trial is not None and time_limit is not None:
+                remaining = time_limit - (time.monotonic() - start)
+                if remaining <= 0.0:
+                    break
+            trial_settings = replace(settings, nu=nu, time_limit=remaining)
+            trial = trial_settings, fit(trial_settings)
+        runs = runs_of(trial[1])
+        if all(settings.is_proved(run, margin) for run in runs):
+            high, proved = position, trial
+            if not all(settings.is_proved(run, LAST_MARGIN_FACTOR * margin) for run in runs):
                 break
-            settings = replace(settings, nu=nu, time_limit=remaining)
-            result = fit(settings)
-        if all(map(settings.is_proved, runs_of(result))):
-            break
-    return settings, result
+        else:
+            low = position
+        is_clear = is_first and all(settings.is_proved(run, CLEAR_MARGIN) for run in runs)
+        position = low + 1 if is_clear else (low + high) // 2
+    return require_not_none(proved or trial, "a trial")
 
 
 def _round_share(share: float) -> float:

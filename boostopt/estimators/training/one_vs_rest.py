@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.hypothesis_classes import OracleCache
 from boostopt.estimators.training.training_data import WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 
@@ -24,18 +25,23 @@ def fit_classes(
     examples: WeightedExamples,
     previous_runs: Sequence[Run | None],
     validation_set: ValidationSet | None = None,
+    cache: OracleCache | None = None,
 ) -> tuple[Run, ...]:
-    """Return the run of two classes, or a run for each class against the rest; each continues an earlier run."""
+    """Return the run of two classes, or a run for each class against the rest; each continues an earlier run.
+
+    The cache has the oracles of fits to the same examples with other values of nu, if it is not None.
+    """
     classes = examples.classes
     files = checkpoint_paths(settings.checkpoint, len(previous_runs))
     if len(previous_runs) == 1:
-        return (settings.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set),)
+        return (settings.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set, cache),)
+    n_jobs: Any = settings.n_jobs  # for None, the context of joblib sets the number
+    n_processes: Any = effective_n_jobs(n_jobs)
     if settings.time_limit is not None:
-        n_jobs: Any = settings.n_jobs  # for None, the context of joblib sets the number
-        n_processes: Any = effective_n_jobs(n_jobs)
         settings = replace(settings, time_limit=settings.time_limit / math.ceil(len(previous_runs) / n_processes))
+    cache = cache if n_processes == 1 else None  # another process would get a copy
     tasks = (
-        delayed(settings.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set)
+        delayed(settings.fit_binary)(examples, k, previous_runs[k], files[k], classes[k], validation_set, cache)
         for k in range(len(previous_runs))
     )
     runs: Any = Parallel(n_jobs=settings.n_jobs)(tasks)

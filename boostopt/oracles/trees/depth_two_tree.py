@@ -1,0 +1,104 @@
+"""A decision tree of depth two: a threshold of one feature, and a stump on each side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import index
+from typing import ClassVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Float
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import StateDict
+from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
+from boostopt.oracles.stumps.stump import Stump
+
+
+@dataclass(frozen=True)
+class DepthTwoTree(FeatureHypothesis):
+    """The hypothesis h(x) = u(x) if x[feature] > threshold, otherwise l(x), for an upper and a lower stump.
+
+    Attributes
+    ----------
+    feature
+        The feature of the root, from 0.
+    threshold
+        The threshold of the root, a finite number.
+    lower_stump, upper_stump
+        The stumps l and u on the two sides; a constant stump is a leaf.
+
+    Raises
+    ------
+    ProblemError
+        There is no such feature, the threshold is not finite, or the stumps have different numbers of features.
+    """
+
+    kind: ClassVar[str] = "depth_two_tree"
+
+    feature: int
+    threshold: float
+    lower_stump: Stump
+    upper_stump: Stump
+
+    def __post_init__(self) -> None:
+        counts = self.lower_stump.features, self.upper_stump.features
+        if counts[0] != counts[1] or not 0 <= self.feature < counts[0] or not math.isfinite(self.threshold):
+            raise ProblemError(
+                "a tree has a feature from 0 to features - 1, a finite threshold, and stumps with the same number of "
+                f"features; got feature {self.feature}, threshold {self.threshold}, and stumps on {counts[0]} and "
+                f"{counts[1]} features. Correct that one."
+            )
+
+    @property
+    def features(self) -> int:
+        """Number of features of x."""
+        return self.lower_stump.features
+
+    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
+        is_above = features.column(self.feature, self.features) > self.threshold
+        return np.where(is_above, self.upper_stump.values_on(features), self.lower_stump.values_on(features))
+
+    def __str__(self) -> str:
+        return self._describe([f"feature {j}" for j in range(self.features)])
+
+    def in_words(self, names: Sequence[str]) -> str:
+        return self._describe(names)
+
+    def signed_form(self) -> tuple[DepthTwoTree, int]:
+        sign = self.upper_stump.sign
+        lower_stump = replace(self.lower_stump, sign=sign * self.lower_stump.sign)
+        return replace(self, lower_stump=lower_stump, upper_stump=replace(self.upper_stump, sign=1)), sign
+
+    def _describe(self, names: Sequence[str]) -> str:
+        """Return the paths to the leaves with the value 1: "a > 1 and b <= 2 or a <= 1"."""
+        root, paths = str(names[self.feature]), list[str]()
+        for relation, stump in ((">", self.upper_stump), ("<=", self.lower_stump)):
+            condition = f"{root} {relation} {self.threshold:.6g}"
+            if stump.threshold != -math.inf:
+                paths.append(f"{condition} and {stump.in_words(names)}")
+            elif stump.sign == 1:
+                paths.append(condition)
+        return " or ".join(paths) or "always -1"
+
+    def state(self) -> StateDict:
+        stumps = self.lower_stump, self.upper_stump
+        return {
+            "feature": self.feature,
+            "threshold": self.threshold,
+            "features": self.features,
+            "stump_features": [stump.feature for stump in stumps],
+            "stump_thresholds": [stump.threshold for stump in stumps],
+            "signs": [stump.sign for stump in stumps],
+        }
+
+    @classmethod
+    def restored(cls, state: StateDict) -> DepthTwoTree:
+        lists = (list(state[name]) for name in ("stump_features", "stump_thresholds", "signs"))
+        lower_stump, upper_stump = (
+            Stump(index(feature), float(threshold), index(sign), index(state["features"]))
+            for feature, threshold, sign in zip(*lists, strict=True)
+        )
+        return cls(index(state["feature"]), float(state["threshold"]), lower_stump, upper_stump)
