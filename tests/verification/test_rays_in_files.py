@@ -14,7 +14,7 @@ from support.unbounded_problems import BOUNDED, UNBOUNDED, cp, leave_point
 from boostopt import certify_problem
 from boostopt.problem_certificates.problem_reader import read_problem
 from boostopt.verification import verify
-from boostopt.verification.problem_kernel import atoms
+from boostopt.verification.problem_kernel import atoms, matrix_atoms
 from boostopt.verification.problem_kernel.problem_checker import check_ray
 from boostopt.verification.problem_kernel.problem_schema import Problem, ScaledVector, parse_problem
 from boostopt.verification.problem_kernel.rationals_and_balls import (
@@ -131,13 +131,13 @@ ATOMS: dict[str, tuple[atoms.Atom, int]] = {
     "kl_div": (atoms.Divergence(), 2),
     "log_sum_exp": (atoms.LogSumExp(), 3),
     "geo_mean": (atoms.GeometricMean((Fraction(1, 4), Fraction(3, 4))), 2),
-    "lambda_max": (atoms.LargestEigenvalue(2), 4),
-    "log_det": (atoms.LogDeterminant(2), 4),
-    "lambda_sum_largest": (atoms.SumOfLargestEigenvalues(2, Fraction(3, 2)), 4),
-    "von_neumann_entr": (atoms.MatrixEntropy(2), 4),
-    "sigma_max": (atoms.SpectralNorm(2, 2), 4),
-    "normNuc": (atoms.NuclearNorm(2, 2), 4),
-    "matrix_frac": (atoms.MatrixFraction(2, 1), 6),
+    "lambda_max": (matrix_atoms.LargestEigenvalue(2), 4),
+    "log_det": (matrix_atoms.LogDeterminant(2), 4),
+    "lambda_sum_largest": (matrix_atoms.SumOfLargestEigenvalues(2, Fraction(3, 2)), 4),
+    "von_neumann_entr": (matrix_atoms.MatrixEntropy(2), 4),
+    "sigma_max": (matrix_atoms.SpectralNorm(2, 2), 4),
+    "normNuc": (matrix_atoms.NuclearNorm(2, 2), 4),
+    "matrix_frac": (matrix_atoms.MatrixFraction(2, 1), 6),
     "harmonic_mean": (atoms.PowerMean(Fraction(-1)), 3),
     "power mean": (atoms.PowerMean(Fraction(1, 2)), 3),
     "perspective": (atoms.Perspective(atoms.Exponential()), 2),
@@ -155,8 +155,9 @@ WITHOUT_SLOPE = ("sum_squares", "square", "power 6", "xexp", "entr", "von_neuman
 
 
 def test_all_atoms_of_files_occur() -> None:
-    classes = {value for value in vars(atoms).values() if isinstance(value, type) and issubclass(value, atoms.Atom)}
-    abstract = {atoms.Atom, atoms.AtomOfSeveral, atoms.MatrixAtom, atoms.SingularValueAtom}
+    values = (*vars(atoms).values(), *vars(matrix_atoms).values())
+    classes = {value for value in values if isinstance(value, type) and issubclass(value, atoms.Atom)}
+    abstract = {atoms.Atom, atoms.AtomOfSeveral, matrix_atoms.MatrixAtom, matrix_atoms.SingularValueAtom}
     assert {type(atom) for atom, _ in ATOMS.values()} == classes - abstract
 
 
