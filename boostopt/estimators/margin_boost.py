@@ -33,11 +33,10 @@ from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, Fi
 from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
-from boostopt.estimators.training.hypothesis_classes import OracleCache
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
-from boostopt.estimators.training.training_data import WeightedExamples, merge_examples
+from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.oracles import Oracle
 from boostopt.oracles.feature_validation import checked_features

@@ -39,14 +39,13 @@ from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.estimators.training.baseline_and_nu_warnings import SMALL_SOFT_MARGIN, Recommendations, margin_findings
 from boostopt.estimators.training.diagnosis import Diagnosis, Finding
 from boostopt.estimators.training.hypothesis_classes import (
-    OracleCache,
     make_distributed_class,
     make_oracle,
     validate_serializable,
 )
 from boostopt.estimators.training.intercept_hypotheses import ClassWithConstants, OracleWithConstants
 from boostopt.estimators.training.margin_summary import MarginSummary
-from boostopt.estimators.training.training_data import Values, WeightedExamples
+from boostopt.estimators.training.training_data import OracleCache, Values, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
 from boostopt.oracles import Oracle

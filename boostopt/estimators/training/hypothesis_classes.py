@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,7 @@ from boostopt import oracles
 from boostopt._utils.array_types import Array, ExampleVector, Int8
 from boostopt._utils.user_modules import is_python_file_path, load_single_class
 from boostopt.errors import OptionError, short_repr, unknown_name
-from boostopt.estimators.training.training_data import WeightedExamples
-from boostopt.oracles import BinnedStumps, DecisionStumps, Oracle
+from boostopt.oracles import Oracle
 from boostopt.oracles.base import check_oracle_factory
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.learners.estimator_oracles import EstimatorOracle
@@ -37,43 +36,6 @@ CLASSIFIER_OWNED_OPTIONS: Mapping[str, str] = {
     "random_state": "Set random_state itself.",
 }
 """Arguments of oracles that are not options of a base, because the classifier sets them, with the parameters to use."""
-
-
-@dataclass(frozen=True, eq=False)
-class OracleCache:
-    """The examples and the oracles of binary problems, for several fits that differ in nu only.
-
-    Oracles of stumps are kept, because they have no state. Other oracles are made again for each fit.
-    """
-
-    _examples: dict[int, WeightedExamples] = field(default_factory=dict)
-    _oracles: dict[tuple[int, float], Oracle] = field(default_factory=dict)
-
-    def examples(self, k: int, make_examples: Callable[[], WeightedExamples]) -> WeightedExamples:
-        """Return the examples of class k against the rest, which are made at the first call."""
-        if k not in self._examples:
-            self._examples[k] = make_examples()
-        return self._examples[k]
-
-    def oracle(self, k: int, c: ExampleVector, make: Callable[[], Oracle]) -> Oracle:
-        """Return an oracle over the examples of class k, made only if none with these multiplicities is kept.
-
-        Parameters
-        ----------
-        k
-            The index of the positive class.
-        c
-            The multiplicities, shape (N,): those of the examples times a number.
-        make
-            Returns a new oracle.
-        """
-        key = (k, float(c[0]))
-        if key in self._oracles:
-            return self._oracles[key]
-        oracle = make()
-        if type(oracle) in (DecisionStumps, BinnedStumps):  # a subclass may have a state
-            self._oracles[key] = oracle
-        return oracle
 
 
 def make_oracle(

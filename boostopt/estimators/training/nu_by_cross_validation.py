@@ -26,9 +26,8 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import stack_columns
 from boostopt.estimators.training.binary_fit import FitSettings
-from boostopt.estimators.training.hypothesis_classes import OracleCache
 from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
-from boostopt.estimators.training.training_data import WeightedExamples
+from boostopt.estimators.training.training_data import OracleCache, WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
 
 NU_FRACTIONS = (0.1, 0.3, 1.0)

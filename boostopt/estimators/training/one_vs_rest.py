@@ -15,8 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, short_repr
 from boostopt.estimators.training.binary_fit import FitSettings
-from boostopt.estimators.training.hypothesis_classes import OracleCache
-from boostopt.estimators.training.training_data import WeightedExamples
+from boostopt.estimators.training.training_data import OracleCache, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, cast
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
+from boostopt.oracles import BinnedStumps, DecisionStumps, Oracle
 from boostopt.programs.parameters import LARGEST, SMALLEST
 
 MAX_COPIES = 1_000_000
@@ -124,6 +125,43 @@ class WeightedExamples:
         factors = class_weight_factors(class_weight, self.classes, self.codes, self.c)
         class_factors = None if class_weight is None else factors
         return replace(self, c=_multiply_weights(self.c, factors[self.codes]), class_factors=class_factors)
+
+
+@dataclass(frozen=True, eq=False)
+class OracleCache:
+    """The examples and the oracles of binary problems, for several fits that differ in nu only.
+
+    Oracles of stumps are kept, because they have no state. Other oracles are made again for each fit.
+    """
+
+    _examples: dict[int, WeightedExamples] = field(default_factory=dict)
+    _oracles: dict[tuple[int, float], Oracle] = field(default_factory=dict)
+
+    def examples(self, k: int, make_examples: Callable[[], WeightedExamples]) -> WeightedExamples:
+        """Return the examples of class k against the rest, which are made at the first call."""
+        if k not in self._examples:
+            self._examples[k] = make_examples()
+        return self._examples[k]
+
+    def oracle(self, k: int, c: ExampleVector, make: Callable[[], Oracle]) -> Oracle:
+        """Return an oracle over the examples of class k, made only if none with these multiplicities is kept.
+
+        Parameters
+        ----------
+        k
+            The index of the positive class.
+        c
+            The multiplicities, shape (N,): those of the examples times a number.
+        make
+            Returns a new oracle.
+        """
+        key = (k, float(c[0]))
+        if key in self._oracles:
+            return self._oracles[key]
+        oracle = make()
+        if type(oracle) in (DecisionStumps, BinnedStumps):  # a subclass may have a state
+            self._oracles[key] = oracle
+        return oracle
 
 
 def merge_examples(
