@@ -10,8 +10,8 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
 from boostopt.oracles.base import Answer, Column, Query
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.oracles.top_k import top_k_groups
-from boostopt.oracles.weight_scaling import scaled_weights
+from boostopt.oracles.top_k import top_k, top_k_groups
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights
 
 WEIGHT_BITS = 62
 """Bits to which weights with a sum in [1/2, 1) are rounded: edges then stay below 2^63, the limit of int64."""
@@ -111,3 +111,43 @@ def _best_distinct(
         ):
             stumps.append((Stump(feature, float(thresholds[i]), sign, features), margins, edge))
     return stumps
+
+
+def best_stumps_after_costs(
+    splits: ThresholdTable, query: Query, y: Int8[Array, " N"], costs: Float[Array, " features"], reflexive: bool
+) -> Answer:
+    """Return the stumps with the largest edges less the costs of their features, and a bound on all differences.
+
+    The arguments are as in `best_stumps`; `costs` has one finite number for each feature.
+
+    Raises
+    ------
+    ProblemError
+        The weights do not have shape (N,), or they are not finite.
+    """
+    features = len(costs)
+    weights, exponent = scaled_weights(query.d, splits.N)
+    s = np.rint(np.ldexp(weights * y, WEIGHT_BITS)).astype(np.int64)
+    unit = exponent - WEIGHT_BITS
+    if len(splits.thresholds) == 0:
+        answer = best_stumps(splits, query, y, features, reflexive)
+        bound = math.inf if answer.edge_bound is None else answer.edge_bound
+        return Answer(answer.columns, math.nextafter(bound - float(costs[0]), math.inf))
+    sums, starts = splits.threshold_edges(s), splits.first_threshold
+    edges = np.ldexp((np.abs(sums) if reflexive else sums).astype(np.float64), unit)
+    places_of_features = np.searchsorted(starts, np.arange(len(edges)), side="right") - 1
+    differences = edges - costs[splits.varying_features[places_of_features]]
+    # The weights are rounded by half a unit each, and the edge, the cost and their difference are floats.
+    rounding = math.ldexp(float(splits.N // 2 + 2), unit) + 4.0 * MACHINE_EPSILON * float(
+        np.abs(edges).max() + np.abs(costs).max()
+    )
+    count = min(query.count, len(edges))
+    by_feature = query.diverse and count <= len(starts)
+    places = top_k_groups(differences, starts, count) if by_feature else top_k(differences, count)
+    columns = list[Column]()
+    for i in places:
+        sign = -1 if reflexive and sums[i] < 0 else 1
+        stump = Stump(int(splits.varying_features[places_of_features[i]]), float(splits.thresholds[i]), sign, features)
+        margins = np.where(splits.is_above(i), sign * y, -sign * y).astype(np.int8)
+        columns.append(Column(stump, margins, float(edges[i])))
+    return Answer(tuple(columns), math.nextafter(float(differences.max()) + rounding, math.inf))
