@@ -38,7 +38,7 @@ from boostopt.rows.margin_matrix import MarginMatrix
 MAX_SLACK, MIN_SLACK = 0.05, 1e-9
 """The largest slack of a limit that weights inside are chosen for, and the smallest that counts."""
 
-MIX_EXCESS, MIX_ROUNDING = 1e-6, 1e-14
+MIX_EXCESS, MIX_ROUNDING = 1e-6, 1e-13
 """The relative and the absolute excess of the share of weights with slack, so that rounding stays within limits."""
 
 
@@ -211,7 +211,8 @@ def certify_limits(run: Run) -> LimitCertificate:
     A = -np.vstack([pool.margins.column(q)[pool.N - k :] for q in range(pool.t)]).T
     total = float(run.w.sum())
     start = run.w / total if total > 0.0 else np.full(pool.t, 1.0 / pool.t)
-    w, over_class = _within_limits(A, b, start, formulation.row_errors), run.class_certificate
+    w = _within_limits(A, b, start, formulation.row_errors, objective.G)
+    over_class = run.class_certificate
     lower = -math.inf
     if w is not None:
         program = _program_without_limits(objective, formulation, U)
@@ -260,12 +261,22 @@ def _keeps_limits(
 
 
 def _within_limits(
-    A: Float[Array, "k t"], b: Float[Array, " k"], w: HypothesisVector, row_errors: Float[Array, " k"]
+    A: Float[Array, "k t"],
+    b: Float[Array, " k"],
+    w: HypothesisVector,
+    row_errors: Float[Array, " k"],
+    G: EdgeFunction,
 ) -> HypothesisVector | None:
-    """Return weights near w that keep the limits; None if none were found."""
+    """Return weights near w whose projection onto the simplex keeps the limits; None if none were found."""
+
+    def is_within(point: HypothesisVector) -> bool:
+        # A certificate is about the projection, which changes weights by rounding.
+        projected = G.project(point)
+        return projected is not None and _keeps_limits(A, b, projected, row_errors)
+
     w = np.maximum(w, 0.0)
     w = w / w.sum()
-    if _keeps_limits(A, b, w, row_errors):
+    if is_within(w):
         return w
     (k, t), ones = A.shape, np.ones((1, len(w)))
     # Slack in each limit that can have some, up to MAX_SLACK, so that no limit has it at the cost of others.
@@ -291,4 +302,4 @@ def _within_limits(
     excess, slack = np.maximum(A @ start - b + row_errors, 0.0), np.maximum(b - row_errors - A @ inner, MIN_SLACK)
     fraction = float(np.where(has_slack, excess / (excess + slack), 0.0).max())
     points = [(1.0 - share) * start + share * inner for share in (fraction * (1.0 + MIX_EXCESS) + MIX_ROUNDING, 1.0)]
-    return next((point for point in points if _keeps_limits(A, b, point, row_errors)), None)
+    return next((point for point in points if is_within(point)), None)

@@ -93,7 +93,8 @@ class MarginLimit(ImmutableArrays):
     Parameters
     ----------
     slopes
-        One number for each row of the oracle, shape (n_rows,); their absolute values sum to at most 1.
+        One number for each row of the oracle, shape (n_rows,); their absolute values sum to at most 1. A sum that
+        exceeds 1 by rounding is divided out.
     limit
         The right side, a number.
 
@@ -114,7 +115,7 @@ class MarginLimit(ImmutableArrays):
                 f"the absolute slopes of a limit must sum to at most 1; got {size:.6g}. Divide the slopes and the "
                 "limit by this sum."
             )
-        object.__setattr__(self, "slopes", slopes)
+        object.__setattr__(self, "slopes", slopes / max(size, 1.0))
         object.__setattr__(self, "limit", real_parameter("limit", self.limit))
         super().__post_init__()
 
@@ -155,7 +156,6 @@ def equal_mean_margins(
             f"{sizes[1]:g}. Leave out the limit, or choose other groups."
         )
     slopes = 0.5 * (np.where(mask, counts, 0.0) / sizes[0] - np.where(mask, 0.0, counts) / sizes[1])
-    slopes = slopes / max(float(np.abs(slopes).sum()), 1.0)
     return MarginLimit(slopes, 0.5 * tolerance), MarginLimit(-slopes, 0.5 * tolerance)
 
 

@@ -136,7 +136,8 @@ class PricedLimits(Regularizer):
     def value_slack(self, d: ExampleVector, unit: float) -> float:
         # Each edge is a sum with the prices, too: a caller that knows the sum of d on the simplex alone counts 1.
         weights, prices = self._split(d)
-        return self.base.value_slack(weights, unit) + unit * float((1.0 + np.abs(self.limits)) @ prices)
+        sizes = float((1.0 + np.abs(self.limits)) @ np.abs(prices)) + abs(self.value(d))
+        return self.base.value_slack(weights, unit) + unit * sizes
 
     def conjugate_at(self, z: ExampleVector, start: ExampleVector | None = None) -> ConjugatePoint:
         y, excess = self._split(z)
