@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,15 @@ from scipy.optimize import linprog
 from support.speeds import many
 
 from boostopt import OptionError, ProblemError, Run, boost, path
+from boostopt.authoring import (
+    COUNT,
+    PER_EXAMPLE,
+    CappedSimplex,
+    CappedSimplexIndicator,
+    Tilted,
+    parameter,
+    prototype,
+)
 from boostopt.boosting import LimitCertificate, certify_limits
 from boostopt.oracles import (
     BinnedStumps,
@@ -30,13 +40,15 @@ TOL = 1e-9
 """The accuracy of the enumeration by HiGHS."""
 
 
-def best_within_limits(U: np.ndarray, c: np.ndarray, nu: float, A: np.ndarray, b: np.ndarray) -> float | None:
+def best_within_limits(
+    U: np.ndarray, c: np.ndarray, nu: float, A: np.ndarray, b: np.ndarray, offsets: np.ndarray | float = 0.0
+) -> float | None:
     """The largest soft margin of weights of all columns with Aw <= b, by HiGHS; None if there are none."""
     (N, t), k = U.shape, len(b)
     answer = linprog(
         np.r_[np.zeros(t), -1.0, c / nu],
         A_ub=np.vstack([np.hstack([-U, np.ones((N, 1)), -np.eye(N)]), np.hstack([A, np.zeros((k, 1 + N))])]),
-        b_ub=np.r_[np.zeros(N), b],
+        b_ub=np.r_[np.zeros(N) + offsets, b],
         A_eq=[np.r_[np.ones(t), 0.0, np.zeros(N)]],
         b_eq=[1.0],
         bounds=[(0, None)] * t + [(None, None)] + [(0, None)] * N,
@@ -234,6 +246,29 @@ def test_paths_have_limits_at_each_value() -> None:
         assert certificate.w is not None and certificate.values[0] <= 0.3
         assert certificate.interval.gap <= 1.1e-3
         assert run.problem.user_parameters["nu"] == nu
+
+
+def test_data_of_each_example_and_copies_go_with_the_limits() -> None:
+    """Offsets and a reference distribution have one value for each row, also for rows of multiplicity 0."""
+    c = np.where(np.arange(40) % 5 == 0, 0.0, 1.0)
+    limits = [Budget(COSTS, 0.3), *equal_mean_margins(X[:, 2] > 0, 0.05, c)]
+    oracle, offsets = LimitedClass(DecisionStumps(X, y, c), limits), np.linspace(-0.2, 0.2, 40)
+    shifted = prototype(
+        "shifted",
+        lambda p, examples: Tilted(CappedSimplexIndicator(CappedSimplex(examples.c, p.nu)), p.offsets),
+        nu=parameter("the number of examples", COUNT),
+        offsets=parameter("the offsets of the margins", PER_EXAMPLE),
+    )
+    certificate = certify_limits(boost(shifted, oracle, nu=10.0, offsets=offsets, epsilon=1e-4))
+    V, features = stump_columns(X[c > 0], y[c > 0], True)
+    A = np.array([COSTS[features], *(limit.slopes[c > 0] @ V for limit in limits if isinstance(limit, MarginLimit))])
+    right_sides = np.array([limit.limit for limit in limits])
+    best = best_within_limits(V, c[c > 0], 10.0, A, right_sides, offsets[c > 0])
+    assert best is not None and certificate.interval.gap <= 1.1e-4
+    assert certificate.interval.lower - TOL <= best <= certificate.interval.upper + TOL
+    reference = c * np.linspace(1.0, 2.0, 40)
+    run = boost("erlpboost", oracle, nu=10.0, eta=20.0, d0=reference / reference.sum(), epsilon=0.05)
+    assert pickle.loads(pickle.dumps(run)).certificate.lower == run.certificate.lower
 
 
 class Heuristic(DecisionStumps):
