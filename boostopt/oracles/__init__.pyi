@@ -14,6 +14,8 @@ from .limited_class import Budget as Budget
 from .limited_class import LimitedClass as LimitedClass
 from .limited_class import MarginLimit as MarginLimit
 from .limited_class import equal_mean_margins as equal_mean_margins
+from .limited_class import monotone_votes as monotone_votes
+from .limited_class import vote_caps as vote_caps
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
 from .raw_feature_oracle import Feature as Feature

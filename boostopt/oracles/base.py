@@ -275,6 +275,21 @@ class GroupedOracle(Oracle):
     def n_groups(self) -> int:
         """Number of groups."""
 
+    def read_costs(self, costs: Float[Array, " costs"]) -> Float[Array, " groups"]:
+        """Return one cost for each group, from the costs of a budget; by default, these are one for each group.
+
+        Raises
+        ------
+        ProblemError
+            The number of costs is another one.
+        """
+        if len(costs) != self.n_groups:
+            raise ProblemError(
+                f"a budget needs one cost for each of the {self.n_groups} groups of {self}; got {len(costs)}. Pass one "
+                "for each."
+            )
+        return costs
+
     @abstractmethod
     def group_of(self, hypothesis: Hypothesis) -> int:
         """Return the number of the group of a hypothesis of the class, from 0."""

@@ -24,6 +24,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import (
     check_array,
+    check_integer,
     check_list,
     check_positive,
     finite_weights,
@@ -55,8 +56,8 @@ DEFAULT_MAX_PRICE = 100.0
 class Budget(ImmutableArrays):
     """The limit sum_q w_q cost(h_q) <= limit, with the costs of groups of hypotheses.
 
-    The groups of `GivenMargins` are its columns, and those of `DecisionStumps` its features. A hypothesis and its
-    negation have the same cost.
+    The groups of `GivenMargins` are its columns, each with its negation. Those of `DecisionStumps` are its features, or
+    the upward stumps of each feature and then the downward ones, for twice as many costs.
 
     Parameters
     ----------
@@ -159,6 +160,54 @@ def equal_mean_margins(
     return MarginLimit(slopes, 0.5 * tolerance), MarginLimit(-slopes, 0.5 * tolerance)
 
 
+def vote_caps(n_groups: int, share: float) -> tuple[Budget, ...]:
+    """Return the limits by which the hypotheses of each group have at most a share of the vote.
+
+    Parameters
+    ----------
+    n_groups
+        The number of columns or features, at least 1.
+    share
+        The largest share, in (0, 1]; for weights with the sum 1, at least 1 / n_groups.
+
+    Raises
+    ------
+    OptionError
+        The number is not a whole number of at least 1, or the share leaves no weights with the sum 1.
+    """
+    n_groups = check_integer("n_groups", n_groups, 1)
+    share = check_positive("share", share)
+    if not 1.0 <= n_groups * share or share > 1.0:
+        raise OptionError(
+            f"share must lie in [1 / n_groups, 1] = [{1.0 / n_groups:.6g}, 1], as the shares of all groups sum to 1; "
+            f"got {share:.6g}. Pass a larger one."
+        )
+    return tuple(Budget(unit, share) for unit in np.eye(n_groups))
+
+
+def monotone_votes(directions: npt.ArrayLike) -> Budget:
+    """Return the limit by which the vote of decision stumps of both directions is monotone in features.
+
+    Parameters
+    ----------
+    directions
+        For each feature 1 if the vote must not decrease with it, -1 if it must not increase, and 0 for either, shape
+        (features,). For 1 downward stumps have no weight, and for -1 upward ones.
+
+    Raises
+    ------
+    ProblemError
+        A direction is none of these numbers.
+    """
+    signs = finite_weights("directions", directions)
+    if not np.isin(signs, (-1.0, 0.0, 1.0)).all() or signs.size == 0:
+        raise ProblemError(
+            f"directions must be 1, -1 or 0 for each feature; got {signs.size} numbers from "
+            f"{float(signs.min(initial=0.0)):g} to {float(signs.max(initial=0.0)):g}. Pass such numbers."
+        )
+    return Budget(np.concatenate([signs < 0.0, signs > 0.0]).astype(np.float64), 0.0)
+
+
 class LimitedClass(Oracle):
     """The class of an oracle, with limits on the weights of its hypotheses, for `boost` and `path`.
 
@@ -199,12 +248,8 @@ class LimitedClass(Oracle):
         self._costs = np.zeros((len(self.limits), groups))
         for i, limit in enumerate(self.limits):
             if isinstance(limit, Budget):
-                if len(limit.costs) != groups:
-                    raise ProblemError(
-                        f"a budget needs one cost for each of the {groups} groups of {self._oracle}; got "
-                        f"{len(limit.costs)}. Pass one for each column or feature."
-                    )
-                self._costs[i] = limit.costs
+                if self._grouped is not None:
+                    self._costs[i] = self._grouped.read_costs(limit.costs)
                 continue
             slopes = self._oracle.select_examples(limit.slopes)
             if slopes.shape != (n,):

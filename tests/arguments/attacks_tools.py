@@ -53,6 +53,8 @@ from boostopt.oracles import (
     Resampled,
     equal_mean_margins,
     evaluate,
+    monotone_votes,
+    vote_caps,
 )
 
 DATA = {"X": frozenset({"sparse"}), "y": NOTHING, "c": NONE}
@@ -230,6 +232,8 @@ ORACLES = (
         lambda: {"groups": np.arange(3) > 0, "tolerance": 0.1},
         {"groups": NOTHING, "tolerance": LIMIT, "c": NONE},
     ),
+    Attack("vote_caps", vote_caps, lambda: {"n_groups": 3, "share": 0.5}, {"n_groups": WHOLE, "share": NUMBER}),
+    Attack("monotone_votes", monotone_votes, lambda: {"directions": [1, 0]}, {"directions": NUMBERS}),
     Attack(
         "LimitedClass",
         LimitedClass,

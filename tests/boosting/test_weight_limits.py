@@ -34,6 +34,8 @@ from boostopt.oracles import (
     Oracle,
     Query,
     equal_mean_margins,
+    monotone_votes,
+    vote_caps,
 )
 
 TOL = 1e-9
@@ -166,7 +168,7 @@ def test_bounds_of_answers_hold_for_every_hypothesis_whatever_the_prices(kind: s
         size = np.abs(d).sum() + prices.sum()
         assert answer.edge_bound <= float(exact) + 1e-12 * size
         assert answer.columns[0].edge == pytest.approx(float(exact), abs=1e-12 * size)
-        assert all(column.margins[N] == -costs[group_of(inner, column.hypothesis)] for column in answer.columns)
+        assert all(column.margins[N] == -costs[group_of(inner, column.hypothesis) % k] for column in answer.columns)
 
 
 def group_of(oracle: Any, hypothesis: Any) -> int:
@@ -248,6 +250,39 @@ def test_paths_have_limits_at_each_value() -> None:
         assert run.problem.user_parameters["nu"] == nu
 
 
+def test_no_column_has_more_than_its_share_of_the_vote() -> None:
+    """The bound of the largest weight, over all columns, is a limit for each of them."""
+    rng = np.random.default_rng(4)
+    for _ in range(many(200, 4)):
+        N, t = int(rng.integers(4, 9)), int(rng.integers(3, 8))
+        U, nu, share = rng.integers(-2, 3, (N, t)) / 2.0, float(rng.uniform(1, N / 2)), float(rng.uniform(1.0 / t, 0.6))
+        run = boost("lpboost", LimitedClass(GivenMargins(U), vote_caps(t, share)), nu=nu, epsilon=1e-6)
+        certificate = certify_limits(run)
+        check_interval(certificate, best_within_limits(U, np.ones(N), nu, np.eye(t), np.full(t, share)))
+        assert certificate.w is None or certificate.w.max() <= share
+
+
+def test_votes_are_monotone_and_as_good_as_those_of_all_stumps_of_these_directions() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(many(100, 3)):
+        N, k = int(rng.integers(6, 12)), 3
+        Z, labels = rng.integers(0, 4, (N, k)).astype(float), np.where(np.arange(N) % 2, 1, -1)
+        Z[:, 0] = np.arange(N) % 4
+        directions, nu = rng.integers(-1, 2, k), float(rng.uniform(1, N / 2))
+        directions[0] = 1
+        run = boost("lpboost", LimitedClass(DecisionStumps(Z, labels), monotone_votes(directions)), nu=nu, epsilon=1e-6)
+        certificate = certify_limits(run)
+        V, features = stump_columns(Z, labels, True)
+        upward = np.tile([1, -1], len(features) // 2)
+        is_allowed = directions[features] * upward >= 0
+        none = np.zeros((0, int(is_allowed.sum())))
+        check_interval(certificate, best_within_limits(V[:, is_allowed], np.ones(N), nu, none, np.zeros(0)))
+        assert certificate.w is not None and certificate.values == [0.0]
+        grid = np.arange(4.0)[:, np.newaxis] * (np.arange(k) == 0) + Z[0] * (np.arange(k) > 0)
+        votes = np.column_stack([h(grid) for h in run.hypotheses]) @ certificate.w
+        assert (np.diff(votes) >= -1e-15).all()
+
+
 def test_data_of_each_example_and_copies_go_with_the_limits() -> None:
     """Offsets and a reference distribution have one value for each row, also for rows of multiplicity 0."""
     c = np.where(np.arange(40) % 5 == 0, 0.0, 1.0)
@@ -288,6 +323,7 @@ class Heuristic(DecisionStumps):
         (lambda: boost("softboost", limited(), nu=10.0), r"\blargest edge with its sign\b"),
         (lambda: boost("adaboost", limited(), max_rounds=2), r"\bsolved over all hypotheses\b"),
         (lambda: certify_limits(boost("lpboost", DecisionStumps(X, y), nu=20.0)), r"\bneeds a run\b.*\bLimitedClass\b"),
+        (lambda: vote_caps(4, 0.2), r"\[0\.25, 1\].*\b0\.2\b.*\bPass\b"),
         (lambda: equal_mean_margins(X[:, 0] > 0, 0.0), r"\btolerance\b.*\bpositive\b"),
     ],
 )
@@ -299,8 +335,10 @@ def test_what_cannot_be_priced_or_proved_is_refused_in_words(make: Any, words: s
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LimitedClass(DecisionStumps(X, y), Budget(COSTS[:2], 0.4)), r"\b4 groups\b.*got 2\b"),
+        (lambda: LimitedClass(DecisionStumps(X, y), Budget(COSTS[:2], 0.4)), r"\b8 groups\b.*got 2\b"),
         (lambda: LimitedClass(DecisionStumps(X, y), MarginLimit(np.ones(3) / 3, 0.4)), r"\b40 rows\b.*got 3\b"),
+        (lambda: LimitedClass(GivenMargins(np.sign(X[:, :2])), monotone_votes([1, -1])), r"\b2 groups\b.*got 4\b"),
+        (lambda: monotone_votes([2, 0]), r"\bdirections\b.*\bto 2\b.*\bPass\b"),
         (lambda: Budget(np.array([2.0]), 1.0), r"\[-1, 1\].*\bDivide\b"),
         (lambda: MarginLimit(np.ones(3), 0.4), r"\bat most 1\b.*\bDivide\b"),
         (lambda: equal_mean_margins(np.ones(4, dtype=bool), 0.1), r"\bboth groups\b"),

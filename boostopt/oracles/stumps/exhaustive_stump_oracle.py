@@ -85,27 +85,32 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
 
     @property
     def n_groups(self) -> int:
-        """The number of features: the stumps of a feature are a group."""
-        return self._features
+        """Number of features, times 2 if the class has both directions: first the upward stumps of each feature."""
+        return self._features * (1 + self.reflexive)
+
+    def read_costs(self, costs: Float[Array, " costs"]) -> Float[Array, " groups"]:
+        """Return one cost for each group, from costs of the features, or of their upward and then downward stumps."""
+        return super().read_costs(np.tile(costs, 2) if self.reflexive and len(costs) == self._features else costs)
 
     def group_of(self, hypothesis: Hypothesis) -> int:
-        """Return the feature of a stump.
+        """Return the feature of an upward stump, and this number plus the number of features of a downward one.
 
         Raises
         ------
         ProblemError
-            The hypothesis is no stump.
+            The hypothesis is no stump of the class.
         """
-        if not isinstance(hypothesis, Stump):
-            raise ProblemError(f"expected a decision stump; got {hypothesis}. Pass one of this class.")
-        return hypothesis.feature
+        if not isinstance(hypothesis, Stump) or (hypothesis.sign < 0 and not self.reflexive):
+            raise ProblemError(f"expected a stump of {self}; got {hypothesis}. Pass one of this class.")
+        return hypothesis.feature + (self._features if hypothesis.sign < 0 else 0)
 
     def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
-        """Return the stumps with the largest edges less the costs of their features.
+        """Return the stumps with the largest edges less the costs of their groups.
 
         `edge_bound` lies above the largest difference by the rounding of the weights, as in `best`, and of the floats.
         """
-        return best_stumps_after_costs(self._sorted, query, self.y, costs, self.reflexive)
+        up, down = (costs[: self._features], costs[self._features :] if self.reflexive else None)
+        return best_stumps_after_costs(self._sorted, query, self.y, up, down)
 
     @property
     def binned_rows(self) -> BinnedRows | None:

@@ -114,40 +114,55 @@ def _best_distinct(
 
 
 def best_stumps_after_costs(
-    splits: ThresholdTable, query: Query, y: Int8[Array, " N"], costs: Float[Array, " features"], reflexive: bool
+    splits: ThresholdTable,
+    query: Query,
+    y: Int8[Array, " N"],
+    upward_costs: Float[Array, " features"],
+    downward_costs: Float[Array, " features"] | None,
 ) -> Answer:
     """Return the stumps with the largest edges less the costs of their features, and a bound on all differences.
 
-    The arguments are as in `best_stumps`; `costs` has one finite number for each feature.
+    Parameters
+    ----------
+    splits, query, y
+        As in `best_stumps`.
+    upward_costs
+        The costs of the stumps h = 1 above a threshold, by feature: finite numbers.
+    downward_costs
+        The costs of their negations; None if the class has none.
 
     Raises
     ------
     ProblemError
         The weights do not have shape (N,), or they are not finite.
     """
-    features = len(costs)
+    features = len(upward_costs)
     weights, exponent = scaled_weights(query.d, splits.N)
     s = np.rint(np.ldexp(weights * y, WEIGHT_BITS)).astype(np.int64)
-    unit = exponent - WEIGHT_BITS
-    if len(splits.thresholds) == 0:
-        answer = best_stumps(splits, query, y, features, reflexive)
-        bound = math.inf if answer.edge_bound is None else answer.edge_bound
-        return Answer(answer.columns, math.nextafter(bound - float(costs[0]), math.inf))
-    sums, starts = splits.threshold_edges(s), splits.first_threshold
-    edges = np.ldexp((np.abs(sums) if reflexive else sums).astype(np.float64), unit)
-    places_of_features = np.searchsorted(starts, np.arange(len(edges)), side="right") - 1
-    differences = edges - costs[splits.varying_features[places_of_features]]
+    unit, starts = exponent - WEIGHT_BITS, splits.first_threshold
+    is_constant = len(splits.thresholds) == 0
+    sums = np.array([int(s.sum())]) if is_constant else splits.threshold_edges(s)
+    places = np.zeros(1, dtype=int) if is_constant else np.searchsorted(starts, np.arange(len(sums)), side="right") - 1
+    feature_of = np.zeros(1, dtype=int) if is_constant else splits.varying_features[places]
+    edges = np.ldexp(sums.astype(np.float64), unit)
+    upward = edges - upward_costs[feature_of]
+    downward = np.full(len(edges), -np.inf) if downward_costs is None else -edges - downward_costs[feature_of]
+    differences, largest_cost = np.maximum(upward, downward), float(np.abs(upward_costs).max())
+    if downward_costs is not None:
+        largest_cost = max(largest_cost, float(np.abs(downward_costs).max()))
     # The weights are rounded by half a unit each, and the edge, the cost and their difference are floats.
     rounding = math.ldexp(float(splits.N // 2 + 2), unit) + 4.0 * MACHINE_EPSILON * float(
-        np.abs(edges).max() + np.abs(costs).max()
+        np.abs(edges).max() + largest_cost
     )
     count = min(query.count, len(edges))
-    by_feature = query.diverse and count <= len(starts)
-    places = top_k_groups(differences, starts, count) if by_feature else top_k(differences, count)
+    by_feature = query.diverse and not is_constant and count <= len(starts)
+    best = top_k_groups(differences, starts, count) if by_feature else top_k(differences, count)
     columns = list[Column]()
-    for i in places:
-        sign = -1 if reflexive and sums[i] < 0 else 1
-        stump = Stump(int(splits.varying_features[places_of_features[i]]), float(splits.thresholds[i]), sign, features)
-        margins = np.where(splits.is_above(i), sign * y, -sign * y).astype(np.int8)
-        columns.append(Column(stump, margins, float(edges[i])))
+    for i in best:
+        sign = 1 if upward[i] >= downward[i] else -1
+        threshold = -math.inf if is_constant else float(splits.thresholds[i])
+        is_above = np.ones(splits.N, dtype=bool) if is_constant else splits.is_above(i)
+        margins = np.where(is_above, sign * y, -sign * y).astype(np.int8)
+        stump = Stump(int(feature_of[i]), threshold, sign, features)
+        columns.append(Column(stump, margins, sign * float(edges[i])))
     return Answer(tuple(columns), math.nextafter(float(differences.max()) + rounding, math.inf))
