@@ -307,7 +307,7 @@ class LimitedClass(Oracle):
     def check_features(self, X: Any) -> None:
         self._oracle.check_features(X)
 
-    def costs_of(self, hypothesis: Hypothesis, margins: Num[Array, " N"]) -> Float[Array, " k"]:
+    def costs_of(self, hypothesis: Hypothesis, margins: Num[Array, " n"]) -> Float[Array, " k"]:
         """Return the coefficient a(h) of a hypothesis with these margins in each limit, shape (k,)."""
         values = self._slopes @ margins.astype(np.float64)
         if self._grouped is not None:
@@ -343,7 +343,7 @@ class LimitedClass(Oracle):
         rounding = MACHINE_EPSILON * ((k + 4) * sizes + (n + 6) * price_sum)
         return Answer(tuple(columns), math.nextafter(answer.edge_bound + rounding, math.inf))
 
-    def _extended(self, hypothesis: Hypothesis, margins: Num[Array, " N"]) -> ExampleVector:
+    def _extended(self, hypothesis: Hypothesis, margins: Num[Array, " n"]) -> Float[Array, " rows"]:
         """Return margins with the entries of the limits."""
         return np.concatenate([margins.astype(np.float64), -self.costs_of(hypothesis, margins)])
 

@@ -76,7 +76,7 @@ class PricedLimits(Regularizer):
     def N(self) -> int:
         return self.base.N + len(self.limits)
 
-    def _split(self, x: ExampleVector) -> tuple[ExampleVector, Float[Array, " k"]]:
+    def _split(self, x: ExampleVector) -> tuple[Float[Array, " n"], Float[Array, " k"]]:
         """Return the entries of the examples, and those of the limits."""
         return x[: self.n_examples], x[self.n_examples :]
 
