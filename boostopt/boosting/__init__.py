@@ -11,11 +11,13 @@ from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.boosting.run.weight_history import Round
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.stopping_rules import RULES, Rule, Schedule
+from boostopt.boosting.weight_limits import LimitCertificate, certify_limits
 
 __all__ = [
     "RULES",
     "BoostOptions",
     "ClassCertificate",
+    "LimitCertificate",
     "RegularizationPath",
     "Round",
     "Rule",
@@ -26,5 +28,6 @@ __all__ = [
     "Trace",
     "TraceRow",
     "boost",
+    "certify_limits",
     "path",
 ]

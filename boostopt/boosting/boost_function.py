@@ -26,6 +26,7 @@ from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.stopping_rules import RULES, Rule
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.update_factory import make_update
+from boostopt.boosting.weight_limits import with_limits
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle
 from boostopt.programs.boosting_spec import UpdateKind
@@ -110,6 +111,7 @@ def boost(
     """
     formulation = resolve_formulation(formulation)
     check_oracle(oracle)
+    formulation = with_limits(formulation, oracle)
     check_backend(backend)
     option_keywords = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}

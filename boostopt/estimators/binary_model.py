@@ -13,6 +13,8 @@ from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, weighted_vote
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.weight_limits import LimitedWeights, certify_limits
+from boostopt.errors import ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing
 
@@ -54,9 +56,18 @@ class BinaryModel:
 
     @classmethod
     def from_run(cls, run: Run) -> BinaryModel:
-        """Return the binary model of a run, without spreads."""
+        """Return the binary model of a run, without spreads; its weights keep the limits of the class, if it has any.
+
+        Raises
+        ------
+        ProblemError
+            No weights of the collected hypotheses are proved to keep the limits.
+        """
+        formulation = run.problem.formulation
+        if isinstance(formulation, LimitedWeights):
+            return cls._within_limits(run, formulation.base.name)
         return cls(
-            formulation=run.problem.formulation.name,
+            formulation=formulation.name,
             oracle=run.oracle,
             hypotheses=run.hypotheses,
             w=run.w,
@@ -64,6 +75,27 @@ class BinaryModel:
             rounds=run.rounds,
             reason=run.reason,
             certificate=run.class_certificate if run.problem.has_class_bound else None,
+        )
+
+    @classmethod
+    def _within_limits(cls, run: Run, formulation: str) -> BinaryModel:
+        """Return the binary model of a run over a class with limits, with weights that keep them."""
+        limits = certify_limits(run)
+        if limits.w is None:
+            excess = float((limits.values - limits.right_sides).max())
+            raise ProblemError(
+                f"a fit over {run.oracle} needs weights that keep the limits; got an excess of {excess:.4g} after "
+                f"{run.rounds} rounds. Raise the limits, or max_iter."
+            )
+        return cls(
+            formulation=formulation,
+            oracle=run.oracle,
+            hypotheses=run.hypotheses,
+            w=limits.w,
+            majority=run.majority,
+            rounds=run.rounds,
+            reason=run.reason,
+            certificate=limits.interval,
         )
 
     def without_run(self) -> BinaryModel:

@@ -15,6 +15,10 @@ KernelColumns
 GivenMargins
     The columns of a matrix, chosen by their edge, at random or in an order; `MatrixColumn`.
 
+LimitedClass
+    A class with limits on the weights of its hypotheses: `Budget` of costs, `vote_caps`, `monotone_votes`,
+    `MarginLimit`, `equal_mean_margins`.
+
 Heuristic, without a bound for the class:
 
 Estimators

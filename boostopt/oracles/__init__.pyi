@@ -1,5 +1,6 @@
 from .base import Answer as Answer
 from .base import Column as Column
+from .base import GroupedOracle as GroupedOracle
 from .base import Hypothesis as Hypothesis
 from .base import Oracle as Oracle
 from .base import Query as Query
@@ -9,6 +10,12 @@ from .kernels.kernel_oracle import KernelColumns as KernelColumns
 from .learners.classifier_hypotheses import Fitted as Fitted
 from .learners.estimator_oracles import Estimators as Estimators
 from .learners.estimator_oracles import Resampled as Resampled
+from .limited_class import Budget as Budget
+from .limited_class import LimitedClass as LimitedClass
+from .limited_class import MarginLimit as MarginLimit
+from .limited_class import equal_mean_margins as equal_mean_margins
+from .limited_class import monotone_votes as monotone_votes
+from .limited_class import vote_caps as vote_caps
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
 from .raw_feature_oracle import Feature as Feature

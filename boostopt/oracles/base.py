@@ -267,6 +267,42 @@ class Oracle(HypothesisClass):
         """Continue from a state. Most oracles have nothing to restore."""
 
 
+class GroupedOracle(Oracle):
+    """An oracle whose hypotheses fall into groups with costs: columns of a matrix, or stumps by their feature."""
+
+    @property
+    @abstractmethod
+    def n_groups(self) -> int:
+        """Number of groups."""
+
+    def read_costs(self, costs: Float[Array, " costs"]) -> Float[Array, " groups"]:
+        """Return one cost for each group, from the costs of a budget; by default, these are one for each group.
+
+        Raises
+        ------
+        ProblemError
+            The number of costs is another one.
+        """
+        if len(costs) != self.n_groups:
+            raise ProblemError(
+                f"a budget needs one cost for each of the {self.n_groups} groups of {self}; got {len(costs)}. Pass one "
+                "for each."
+            )
+        return costs
+
+    @abstractmethod
+    def group_of(self, hypothesis: Hypothesis) -> int:
+        """Return the number of the group of a hypothesis of the class, from 0."""
+
+    @abstractmethod
+    def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
+        """Return hypotheses with the largest edges less the costs of their groups, any finite numbers.
+
+        The edges of the columns are those under the weights. `edge_bound` bounds the edge less the cost of every
+        hypothesis of the class, rounding included.
+        """
+
+
 def aggregates_only_error(request: str) -> ProblemError:
     """Return the error for a request that rows on a cluster do not support."""
     return ProblemError(

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Num, is_dask_collection
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, StateDict, compact_margins
+from boostopt.oracles.base import Answer, Column, GroupedOracle, Hypothesis, Query, StateDict, compact_margins
 from boostopt.oracles.distributed.cluster_classes import DistributedClass, DistributedEncoder, Placeable, subclass_error
 from boostopt.oracles.distributed.sign_columns import encode_signs, sign_rows
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
 from boostopt.oracles.labelled_examples import check_multiplicities, select_counting
+from boostopt.oracles.top_k import top_k
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.rows.row_block import Split
@@ -99,7 +100,7 @@ class MatrixColumn(FeatureHypothesis):
         return cls(index(state["q"]), index(state["sign"]))
 
 
-class GivenMargins(Oracle, Placeable):
+class GivenMargins(GroupedOracle, Placeable):
     """The columns of a given margin matrix as a class of hypotheses.
 
     Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
@@ -206,17 +207,48 @@ class GivenMargins(Oracle, Placeable):
             The weights are not one finite number for each example; no column, or not the next one of the order, reaches
             the guarantee; or "largest_increase" has no program.
         """
-        # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
-        weights, exponent = scaled_weights(query.d, self.N)
-        length = self._U.max_summands + 2
-        rounding = unscaled_upper_bound(length * MACHINE_EPSILON * float(np.abs(weights).sum()), exponent)
-        e = np.ldexp(self._U.edges(weights), exponent)
-        self._U.check_unchanged()
+        e, rounding = self._edges(query.d)
         edges = np.concatenate([e, -e]) if self.reflexive else e
         selected = self._choose(query, edges, rounding)
         columns = tuple(self._column(int(k), float(edges[k])) for k in selected)
         self._calls += 1
         return Answer(columns, float(edges.max()) + rounding)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of columns: each column is a group, with its negation."""
+        return self._t
+
+    def group_of(self, hypothesis: Hypothesis) -> int:
+        """Return the number of the column.
+
+        Raises
+        ------
+        ProblemError
+            The hypothesis is no column.
+        """
+        if not isinstance(hypothesis, MatrixColumn):
+            raise ProblemError(f"expected a column of a given matrix; got {hypothesis}. Pass one of this class.")
+        return hypothesis.q
+
+    def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
+        """Return the columns with the largest edges less their costs; the options of choice do not apply."""
+        e, rounding = self._edges(query.d)
+        edges = np.concatenate([e, -e]) if self.reflexive else e
+        differences = edges - (np.concatenate([costs, costs]) if self.reflexive else costs)
+        rounding += 2.0 * MACHINE_EPSILON * float(np.abs(edges).max() + np.abs(costs).max())
+        columns = tuple(self._column(k, float(edges[k])) for k in top_k(differences, min(query.count, len(edges))))
+        return Answer(columns, float(differences.max()) + rounding)
+
+    def _edges(self, d: ExampleVector) -> tuple[Float[Array, " t"], float]:
+        """Return the edges of all columns under d, and a bound of their rounding errors."""
+        # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
+        weights, exponent = scaled_weights(d, self.N)
+        length = self._U.max_summands + 2
+        rounding = unscaled_upper_bound(length * MACHINE_EPSILON * float(np.abs(weights).sum()), exponent)
+        e = np.ldexp(self._U.edges(weights), exponent)
+        self._U.check_unchanged()
+        return e, rounding
 
     def _choose(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
         """Return the numbers of the chosen hypotheses in the class: q for a column, t + q for its negation."""

@@ -331,6 +331,8 @@ class ExactPoints:
 
     def check(self, x: Float[Array, " n"]) -> FeasiblePoint | None:
         """Return the feasible point near x; None if it is not proved feasible with a finite objective."""
+        if not self.is_consistent:
+            return None
         point = self.point_near(x)
         if point is None:
             return None
@@ -405,6 +407,11 @@ class ExactPoints:
         if first == 0 or first > 1:
             return FRACTIONS
         return [fraction for fraction in (1.01 * first * 10.0**k for k in range(18)) if fraction <= 1]
+
+    @property
+    def has_dependent_rows(self) -> bool:
+        """True if an equality depends on others, or has no free unknowns, as one of enclosures alone."""
+        return bool(self._dependent)
 
     @property
     def dependent_equalities(self) -> list[str]:

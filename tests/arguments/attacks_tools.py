@@ -35,21 +35,27 @@ from wrong_values import (
 import boostopt
 from boostopt import boost, exporting, instances, pictures, reporting, verification
 from boostopt.authoring import CappedSimplex, CappedSimplexIndicator
-from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
+from boostopt.boosting import Schedule, Stabilization, boosters, certify_limits, dynamics
 from boostopt.ensembles import members_of
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles import (
     BinnedStumps,
+    Budget,
     DecisionStumps,
     DepthTwoTrees,
     Estimators,
     GivenMargins,
     KernelColumns,
+    LimitedClass,
+    MarginLimit,
     Query,
     RawFeatures,
     RBFNetworks,
     Resampled,
+    equal_mean_margins,
     evaluate,
+    monotone_votes,
+    vote_caps,
 )
 
 DATA = {"X": frozenset({"sparse"}), "y": NOTHING, "c": NONE}
@@ -74,6 +80,11 @@ def measured_precision() -> Any:
 @cache
 def along() -> Any:
     return boostopt.path("lpboost", DecisionStumps(X, y), nu=[2.0, 1.5], epsilon=0.5)
+
+
+@cache
+def limited_run() -> Any:
+    return boost("lpboost", LimitedClass(GivenMargins(U), MarginLimit(np.zeros(len(U)), 0.5)), nu=1.0)
 
 
 @cache
@@ -215,6 +226,22 @@ ORACLES = (
             "reflexive": FLAG,
         },
     ),
+    Attack("Budget", Budget, lambda: {"costs": UNIFORM, "limit": 0.5}, {"costs": NUMBERS, "limit": NUMBER}),
+    Attack("MarginLimit", MarginLimit, lambda: {"slopes": UNIFORM, "limit": 0.5}, {"slopes": NUMBERS, "limit": NUMBER}),
+    Attack(
+        "equal_mean_margins",
+        equal_mean_margins,
+        lambda: {"groups": np.arange(3) > 0, "tolerance": 0.1},
+        {"groups": NOTHING, "tolerance": LIMIT, "c": NONE},
+    ),
+    Attack("vote_caps", vote_caps, lambda: {"n_groups": 3, "share": 0.5}, {"n_groups": WHOLE, "share": NUMBER}),
+    Attack("monotone_votes", monotone_votes, lambda: {"directions": [1, 0]}, {"directions": NUMBERS}),
+    Attack(
+        "LimitedClass",
+        LimitedClass,
+        lambda: {"oracle": GivenMargins(U), "limits": MarginLimit(np.zeros(len(U)), 0.5)},
+        {"oracle": NOTHING, "limits": NOTHING, "max_price": NUMBER},
+    ),
     Attack("Query", Query, lambda: {"d": UNIFORM}, {"count": WHOLE}),
     Attack(
         "evaluate",
@@ -225,6 +252,7 @@ ORACLES = (
 )
 
 BOOSTING = (
+    Attack("certify_limits", certify_limits, lambda: {"run": limited_run()}, {"run": NOTHING}, {"run": {"plain": run}}),
     Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "idle": NUMBER}),
     Attack("Schedule", Schedule, dict, {"share": NUMBER, "shift": NUMBER, "loosest": NUMBER, "finest": NUMBER}),
     Attack("madaboost", partial(boost, "madaboost"), boosting, {**OF_BOOSTERS, "kappa": LIMIT}),

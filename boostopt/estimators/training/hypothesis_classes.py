@@ -151,8 +151,9 @@ def _oracle_from_factory(
             "with functools.partial."
         )
     check_oracle_factory(factory, X, y, c, "base, a class of oracles or a function that makes one,")
-    oracle = factory(X, y, c)
-    if not isinstance(oracle, Oracle) or oracle.N != len(y):
+    oracle: Any = factory(X, y, c)
+    examples = oracle.oracle if isinstance(oracle, oracles.LimitedClass) else oracle
+    if not isinstance(examples, Oracle) or examples.N != len(y):
         raise OptionError(
             f"base must return an oracle over the {len(y)} examples that it is given; got {short_repr(oracle)}. "
             "Make one from X, y and c: boostopt.oracles has several."

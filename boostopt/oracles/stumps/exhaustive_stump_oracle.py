@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.validation import check_flag
-from boostopt.errors import require_not_none
-from boostopt.oracles.base import Answer, Hypothesis, Query
+from boostopt.errors import ProblemError, require_not_none
+from boostopt.oracles.base import Answer, GroupedOracle, Hypothesis, Query
 from boostopt.oracles.binned_class import BinnedOracle
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
 from boostopt.oracles.stumps.presorted_features import presort
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.oracles.stumps.stump_search import best_stumps
+from boostopt.oracles.stumps.stump_search import best_stumps, best_stumps_after_costs
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
 from boostopt.rows.feature_encoding import BLOCK_ROWS, BinnedFeatures, BlockEncoder
 from boostopt.rows.row_block import Split
@@ -27,7 +27,7 @@ MAX_THRESHOLDS = 65_535
 """Number of thresholds of a feature up to which two bytes can encode its values."""
 
 
-class DecisionStumps(ExamplesOracle, BinnedOracle):
+class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
     """All decision stumps, exactly: every threshold of every feature.
 
     Thresholds lie halfway between neighbouring distinct values of the examples that count. A feature that is constant
@@ -82,6 +82,35 @@ class DecisionStumps(ExamplesOracle, BinnedOracle):
             The weights do not have shape (N,), or they are not finite.
         """
         return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of features, times 2 if the class has both directions: first the upward stumps of each feature."""
+        return self._features * (1 + self.reflexive)
+
+    def read_costs(self, costs: Float[Array, " costs"]) -> Float[Array, " groups"]:
+        """Return one cost for each group, from costs of the features, or of their upward and then downward stumps."""
+        return super().read_costs(np.tile(costs, 2) if self.reflexive and len(costs) == self._features else costs)
+
+    def group_of(self, hypothesis: Hypothesis) -> int:
+        """Return the feature of an upward stump, and this number plus the number of features of a downward one.
+
+        Raises
+        ------
+        ProblemError
+            The hypothesis is no stump of the class.
+        """
+        if not isinstance(hypothesis, Stump) or (hypothesis.sign < 0 and not self.reflexive):
+            raise ProblemError(f"expected a stump of {self}; got {hypothesis}. Pass one of this class.")
+        return hypothesis.feature + (self._features if hypothesis.sign < 0 else 0)
+
+    def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
+        """Return the stumps with the largest edges less the costs of their groups.
+
+        `edge_bound` lies above the largest difference by the rounding of the weights, as in `best`, and of the floats.
+        """
+        up, down = (costs[: self._features], costs[self._features :] if self.reflexive else None)
+        return best_stumps_after_costs(self._sorted, query, self.y, up, down)
 
     @property
     def binned_rows(self) -> BinnedRows | None:

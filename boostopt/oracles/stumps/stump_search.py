@@ -10,8 +10,8 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
 from boostopt.oracles.base import Answer, Column, Query
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.oracles.top_k import top_k_groups
-from boostopt.oracles.weight_scaling import scaled_weights
+from boostopt.oracles.top_k import top_k, top_k_groups
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights
 
 WEIGHT_BITS = 62
 """Bits to which weights with a sum in [1/2, 1) are rounded: edges then stay below 2^63, the limit of int64."""
@@ -111,3 +111,58 @@ def _best_distinct(
         ):
             stumps.append((Stump(feature, float(thresholds[i]), sign, features), margins, edge))
     return stumps
+
+
+def best_stumps_after_costs(
+    splits: ThresholdTable,
+    query: Query,
+    y: Int8[Array, " N"],
+    upward_costs: Float[Array, " features"],
+    downward_costs: Float[Array, " features"] | None,
+) -> Answer:
+    """Return the stumps with the largest edges less the costs of their features, and a bound on all differences.
+
+    Parameters
+    ----------
+    splits, query, y
+        As in `best_stumps`.
+    upward_costs
+        The costs of the stumps h = 1 above a threshold, by feature: finite numbers.
+    downward_costs
+        The costs of their negations; None if the class has none.
+
+    Raises
+    ------
+    ProblemError
+        The weights do not have shape (N,), or they are not finite.
+    """
+    features = len(upward_costs)
+    weights, exponent = scaled_weights(query.d, splits.N)
+    s = np.rint(np.ldexp(weights * y, WEIGHT_BITS)).astype(np.int64)
+    unit, starts = exponent - WEIGHT_BITS, splits.first_threshold
+    is_constant = len(splits.thresholds) == 0
+    sums = np.array([int(s.sum())]) if is_constant else splits.threshold_edges(s)
+    places = np.zeros(1, dtype=int) if is_constant else np.searchsorted(starts, np.arange(len(sums)), side="right") - 1
+    feature_of = np.zeros(1, dtype=int) if is_constant else splits.varying_features[places]
+    edges = np.ldexp(sums.astype(np.float64), unit)
+    upward = edges - upward_costs[feature_of]
+    downward = np.full(len(edges), -np.inf) if downward_costs is None else -edges - downward_costs[feature_of]
+    differences, largest_cost = np.maximum(upward, downward), float(np.abs(upward_costs).max())
+    if downward_costs is not None:
+        largest_cost = max(largest_cost, float(np.abs(downward_costs).max()))
+    # The weights are rounded by half a unit each, and the edge, the cost and their difference are floats.
+    rounding = math.ldexp(float(splits.N // 2 + 2), unit) + 4.0 * MACHINE_EPSILON * float(
+        np.abs(edges).max() + largest_cost
+    )
+    count = min(query.count, len(edges))
+    by_feature = query.diverse and not is_constant and count <= len(starts)
+    best = top_k_groups(differences, starts, count) if by_feature else top_k(differences, count)
+    columns = list[Column]()
+    for i in best:
+        sign = 1 if upward[i] >= downward[i] else -1
+        threshold = -math.inf if is_constant else float(splits.thresholds[i])
+        is_above = np.ones(splits.N, dtype=bool) if is_constant else splits.is_above(i)
+        margins = np.where(is_above, sign * y, -sign * y).astype(np.int8)
+        stump = Stump(int(feature_of[i]), threshold, sign, features)
+        columns.append(Column(stump, margins, sign * float(edges[i])))
+    return Answer(tuple(columns), math.nextafter(float(differences.max()) + rounding, math.inf))

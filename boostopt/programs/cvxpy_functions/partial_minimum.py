@@ -256,12 +256,18 @@ class PartialMinimum:
         for moves_x in (False, True) if self.on_simplex else (False,):
             self._moves_x = moves_x
             exact = self._exact_points(self.inside, self._interior)
-            if exact.is_consistent:
+            # An equation of x alone holds at `inside`, but not at other points: proofs then move x.
+            if exact.is_consistent and (moves_x or not exact.has_dependent_rows):
                 point = exact.approach(self._interior, self._interior)
                 if point is not None and self._is_close(point, self.inside):
                     return
                 failure = failure or "an inequality has no slack, or an atom is outside its domain"
             names = exact.dependent_equalities
+        if not self.on_simplex and names and not failure:
+            raise ProblemError(
+                f"{self.name} must be finite for all values of its argument from -1 to 1, so that its equations have "
+                f"further variables; got {names} without any. State a bound of the argument as a convex penalty."
+            )
         raise ProblemError(
             f"the constraints of {self.name} must be proved to hold at the inner point for some values of the further "
             f"variables; they are not: {failure or f'equations contradict others by rounding: {names}'}. Leave out "

@@ -8,14 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from boostopt.verification.problem_kernel.atoms import (
-    MAX_ENTRY,
-    Atom,
-    SumOfLargest,
-    Vector,
-    entropy_of_size,
-    matrix_of,
-)
+from boostopt.verification.problem_kernel.atoms import MAX_ENTRY, Atom, SumOfLargest, Vector, entropy_of_size, matrix_of
 from boostopt.verification.problem_kernel.rationals_and_balls import (
     ZERO,
     Number,

@@ -15,6 +15,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from support.descriptions import (
     BOUND,
     CAPPED,
@@ -236,6 +237,55 @@ def test_a_regularizer_with_an_equation_of_d_proves_points_that_satisfy_it() -> 
     assert abs(COLUMN @ point - COLUMN.mean()) <= 1e-15
     assert np.linalg.norm(point - UNIFORM) <= 0.3 + 1.0  # v[1] is free, at a price
     assert np.isfinite(F.value(point))
+
+
+@pytest.mark.parametrize("has_variable", [False, True])
+def test_an_equation_that_is_exact_at_the_inner_point_counts_at_all_other_points(has_variable: bool) -> None:
+    def half(d: Any) -> Any:
+        v = cp.Variable() if has_variable else 0.0
+        return cp.sum_squares(d) + v, [cp.sum(d[:2]) == 0.5, *([v >= 0] if has_variable else [])]
+
+    F = CvxpyRegularizer(CappedSimplex(np.ones(4), 2.0), half, np.full(4, 0.25))
+    for d in ([0.5, 0.4, 0.1, 0.0], [0.5, 0.5, 0.0, 0.0], [0.25 + 1e-9, 0.25, 0.25 - 1e-9, 0.25]):
+        assert F.value(np.array(d)) == np.inf
+        assert F.residuals(np.array(d))["F finite"] > 0
+        assert abs(F.project(np.array(d))[:2].sum() - 0.5) <= 1e-15
+    assert -1e-14 <= F.value(np.array([0.375, 0.125, 0.25, 0.25])) - 0.28125 <= 1e-9  # v is moved inside
+
+
+def test_programs_with_equal_weights_of_two_groups_are_those_of_linear_programming() -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(many(300, 8)):
+        n, t = 2 * int(rng.integers(2, 5)), int(rng.integers(1, 5))
+        nu = float(rng.integers(1, n // 2 + 1)) if n > 4 else 1.5
+        margins, half = rng.integers(-2, 3, (n, t)) / 2.0, n // 2
+        formulation = prototype(
+            "groups",
+            lambda p, examples: CvxpyRegularizer(
+                CappedSimplex(examples.c, p.nu),
+                lambda d: 0.0 * cp.sum(d),
+                examples.c / examples.c.sum(),
+                constraints=lambda d: [cp.sum(d[: examples.N // 2]) == 0.5],
+            ),
+            nu=parameter("the number of examples", COUNT),
+        )
+        certificate = formulation.bind(margins, nu=nu).solve(tol=1e-7).certificate
+        groups = np.array([[1.0] * half + [0.0] * half + [0.0], [0.0] * half + [1.0] * half + [0.0]])
+        answer = linprog(
+            np.eye(n + 1)[n],
+            A_ub=np.hstack([margins.T, -np.ones((t, 1))]),
+            b_ub=np.zeros(t),
+            A_eq=groups,
+            b_eq=[0.5, 0.5],
+            bounds=[(0, 1 / nu)] * n + [(None, None)],
+        )
+        assert certificate.lower - 1e-10 <= answer.fun <= certificate.upper + 1e-10
+        assert certificate.gap <= 1e-6
+
+
+def test_an_equation_of_edges_alone_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"\bfinite\b.*\bwithout any\b.*\bpenalty\b"):
+        CvxpyEdges(lambda e: (cp.sum(e), [e[0] == 0])).value(np.zeros(2))
 
 
 def test_further_variables_of_a_program_are_new_in_each_model() -> None:
