@@ -143,7 +143,7 @@ FAULTS: Sequence[CodeFault] = (
     ),
     CodeFault(
         "tangents of exponentials have the value at their point as their constant",
-        "atoms.elementwise",
+        "atoms.univariate_smooth",
         "return slope, slope * (1 - v)",
         "return slope, slope",
     ),

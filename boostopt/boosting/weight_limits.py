@@ -25,6 +25,7 @@ from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
+from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.priced_limits import PricedLimits
@@ -78,13 +79,23 @@ class LimitedWeights(Formulation[Any]):
                 f"limits on the weights need a formulation that is solved over all hypotheses, such as lpboost; "
                 f"{base.name} is not. Choose another formulation, or leave out the limits."
             )
-        self.title: str = f"{base.title or base.name} with limits on the weights"  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.Parameters: type[Any] = base.Parameters  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.uses_reference: bool = base.uses_reference  # pyright: ignore[reportIncompatibleVariableOverride]
         self.source_file = base.source_file
         self.boosting: BoostingSpec = BoostingSpec(  # pyright: ignore[reportIncompatibleVariableOverride]
             rules=("direct",), next_parameters=base.boosting.next_parameters
         )
+
+    def _base_title(self) -> str:
+        return f"{self.base.title or self.base.name} with limits on the weights"
+
+    def _base_parameters(self) -> type[Any]:
+        return self.base.Parameters
+
+    def _base_uses_reference(self) -> bool:
+        return self.base.uses_reference
+
+    title: ClassVar[str] = computed_attribute(_base_title)
+    Parameters: ClassVar[type[Any]] = computed_attribute(_base_parameters)
+    uses_reference: ClassVar[bool] = computed_attribute(_base_uses_reference)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return LimitedWeights, (self.base, self.right_sides, self.row_errors, self.max_price)

@@ -234,8 +234,8 @@ def test_folds_that_choose_nu_take_their_costs_along(formulation: str, monkeypat
     recorded.classifier(nu="auto", parameters={"z": z[twice]}).fit(FEATURES[twice], y[twice])
     sizes = {len(rows) for rows in recorded.rows}
     assert all(recorded.right)
-    # Copies go into folds of their own; rows are merged only if the formulation is symmetric.
-    assert max(sizes) == (N if formulation == "symmetric" else 2 * N) and len(recorded.rows) == 5
+    # Copies go into folds of their own; rows are merged only if the formulation is symmetric. Shares have one oracle.
+    assert max(sizes) == (N if formulation == "symmetric" else 2 * N) and len(recorded.rows) == 3
     assert formulation == "symmetric" or sizes == {N, 2 * N}
 
 

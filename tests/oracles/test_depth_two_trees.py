@@ -14,6 +14,7 @@ import scipy.sparse
 
 import boostopt
 from boostopt import OptionError, ProblemError
+from boostopt.boosting import ClassCertificate
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps, DepthTwoTree, DepthTwoTrees, Query, Stump
 from boostopt.oracles.hypothesis_serialization import shipped_from_state, to_state
@@ -57,7 +58,7 @@ def test_the_best_tree_is_the_best_of_all_and_no_edge_is_above_the_bound(seed: i
 def test_the_class_contains_stumps_interactions_and_negations() -> None:
     X, y, d = examples()
     trees, stumps = DepthTwoTrees(X, y), BinnedStumps(X, y)
-    bounds = [oracle.best(Query(weights)).edge_bound for oracle in (trees, stumps) for weights in (d, -d)]
+    bounds = [float(oracle.best(Query(weights)).edge_bound or 0) for oracle in (trees, stumps) for weights in (d, -d)]
     assert bounds[0] == bounds[1] >= bounds[2] == bounds[3]
     rng = np.random.default_rng(1)
     Z = rng.normal(size=(300, 3))
@@ -127,7 +128,9 @@ def test_a_classifier_learns_an_interaction_and_its_certificate_and_files_hold(t
     X = rng.normal(size=(400, 4))
     y = (X[:, 0] * X[:, 1] > 0) ^ (rng.random(400) < 0.1)
     model = MarginBoostClassifier(base="tree2", base_options={"bins": 8}, nu=0.4, epsilon=0.05).fit(X[:200], y[:200])
-    assert model.score(X[200:], y[200:]) > 0.8 and model.certificate_.gap <= 0.05
+    certificate = model.certificate_
+    assert isinstance(certificate, ClassCertificate)
+    assert model.score(X[200:], y[200:]) > 0.8 and certificate.gap <= 0.05
     model.save_certificate(tmp_path / "proof.json", X[:200], y[:200])
     assert boostopt.verify(tmp_path / "proof.json", model.class_of(X[:200], y[:200]))
     model.save(tmp_path / "model.npz")
