@@ -28,6 +28,7 @@ def test_lines_with_a_printed_time_are_at_the_printed_parameters() -> None:
     assert all(boosting.CASES[name].epsilon == 0.001 for name in PRINTED)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(bool(boosting.left_out()), reason="a9a is not beside the repository: ../shared/data/libsvm")
 def test_the_rows_are_drawn_from_both_files() -> None:
     X, y = boosting.examples("a9a")

@@ -160,10 +160,24 @@ class LimitedWeights(Formulation[Any]):
 
 
 def with_limits(formulation: Formulation[Any], oracle: object) -> Formulation[Any]:
-    """Return a formulation over the examples of an oracle, with the limits of a `LimitedClass`."""
-    if not isinstance(oracle, LimitedClass) or isinstance(formulation, LimitedWeights):
-        return formulation
-    return LimitedWeights(formulation, oracle.right_sides, oracle.row_errors, oracle.max_price)
+    """Return a formulation over the examples of an oracle, with the limits of a `LimitedClass`.
+
+    The limits are those of the oracle: those of a formulation with limits are replaced.
+
+    Raises
+    ------
+    OptionError
+        The formulation has limits, and the oracle has none.
+    """
+    if isinstance(oracle, LimitedClass):
+        base = formulation.base if isinstance(formulation, LimitedWeights) else formulation
+        return LimitedWeights(base, oracle.right_sides, oracle.row_errors, oracle.max_price)
+    if isinstance(formulation, LimitedWeights):
+        raise OptionError(
+            f"expected a LimitedClass for a formulation with limits; got {oracle!r:.100}. Pass the formulation "
+            "without limits, which is its attribute base, or LimitedClass(oracle, limits)."
+        )
+    return formulation
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,9 @@ MAX_SIZE_TOL = 1e-12
 DEFAULT_MAX_PRICE = 100.0
 """The default price of a unit above a limit."""
 
+LARGEST = 1e100
+"""The largest price and the largest size of a right side, so that products of them stay finite."""
+
 
 @dataclass(frozen=True, eq=False)
 class Budget(ImmutableArrays):
@@ -69,7 +72,7 @@ class Budget(ImmutableArrays):
     Raises
     ------
     ProblemError
-        A cost is not in [-1, 1], or the limit is no finite number.
+        A cost is not in [-1, 1], or the limit is no number of size at most 1e100.
     """
 
     costs: Float[Array, " groups"]
@@ -83,7 +86,7 @@ class Budget(ImmutableArrays):
                 f"{float(np.abs(costs).max(initial=0.0)):.6g}. Divide the costs and the limit by the largest cost."
             )
         object.__setattr__(self, "costs", costs)
-        object.__setattr__(self, "limit", real_parameter("limit", self.limit))
+        object.__setattr__(self, "limit", _right_side(self.limit))
         super().__post_init__()
 
 
@@ -94,15 +97,15 @@ class MarginLimit(ImmutableArrays):
     Parameters
     ----------
     slopes
-        One number for each row of the oracle, shape (n_rows,); their absolute values sum to at most 1. A sum that
-        exceeds 1 by rounding is divided out.
+        One number for each row of the oracle, shape (n_rows,); their absolute values sum to at most 1. If the sum
+        exceeds 1 by rounding, slopes and limit are halved, which is the same limit.
     limit
         The right side, a number.
 
     Raises
     ------
     ProblemError
-        The absolute slopes sum to more than 1, or a number is not finite.
+        The absolute slopes sum to more than 1, or a number is not finite or of size above 1e100.
     """
 
     slopes: ExampleVector
@@ -116,9 +119,27 @@ class MarginLimit(ImmutableArrays):
                 f"the absolute slopes of a limit must sum to at most 1; got {size:.6g}. Divide the slopes and the "
                 "limit by this sum."
             )
-        object.__setattr__(self, "slopes", slopes / max(size, 1.0))
-        object.__setattr__(self, "limit", real_parameter("limit", self.limit))
+        limit = _right_side(self.limit)
+        scale = 1.0 if size <= 1.0 else 0.5
+        object.__setattr__(self, "slopes", scale * slopes)
+        object.__setattr__(self, "limit", scale * limit)
+        if self.limit / scale != limit or (self.slopes / scale != slopes).any():
+            raise ProblemError(
+                "the absolute slopes of a limit must sum to at most 1; they exceed 1 by rounding, and some are too "
+                "small to be halved. Divide the slopes and the limit by 2."
+            )
         super().__post_init__()
+
+
+def _right_side(limit: object) -> float:
+    """Return the right side of a limit; raise ProblemError if its size is above `LARGEST`."""
+    value = real_parameter("limit", limit)
+    if abs(value) > LARGEST:
+        raise ProblemError(
+            f"a limit must be a number of size at most {LARGEST:g}; got {value:g}. Left sides are at most 1 in "
+            "size: leave this limit out."
+        )
+    return value
 
 
 def equal_mean_margins(
@@ -228,9 +249,11 @@ class LimitedClass(Oracle):
     Raises
     ------
     OptionError
-        A limit is neither, there is none, or the oracle cannot price a budget exactly.
+        A limit is neither, there is none, the oracle has limits itself or cannot price a budget exactly, or the price
+        is above 1e100.
     ProblemError
-        A limit has other numbers of groups or rows than the oracle, or the oracle does not hold its examples.
+        A limit has other numbers of groups or rows than the oracle, or slopes of rows that do not count; or the oracle
+        does not hold its examples.
     """
 
     def __init__(
@@ -240,7 +263,13 @@ class LimitedClass(Oracle):
         max_price: float = DEFAULT_MAX_PRICE,
     ) -> None:
         self._oracle = require_oracle(oracle, "the best hypothesis after costs")
+        if isinstance(self._oracle, LimitedClass):
+            raise OptionError(
+                f"expected an oracle without limits; got {self._oracle}. Pass all limits in one list, with its oracle."
+            )
         self.max_price: float = check_positive("max_price", max_price)
+        if self.max_price > LARGEST:
+            raise OptionError(f"max_price must be at most {LARGEST:g}; got {self.max_price:g}. Pass a smaller one.")
         self.limits: tuple[Budget | MarginLimit, ...] = _read_limits(limits)
         self._grouped = _grouped(self._oracle) if any(isinstance(limit, Budget) for limit in self.limits) else None
         n, groups = self._oracle.N, 0 if self._grouped is None else self._grouped.n_groups
@@ -251,13 +280,23 @@ class LimitedClass(Oracle):
                 if self._grouped is not None:
                     self._costs[i] = self._grouped.read_costs(limit.costs)
                 continue
-            slopes = self._oracle.select_examples(limit.slopes)
-            if slopes.shape != (n,):
-                raise ProblemError(
-                    f"a margin limit needs one slope for each of the {self._oracle.n_rows} rows; got "
-                    f"{len(limit.slopes)}. Pass one for each example."
-                )
-            self._slopes[i] = slopes
+            self._slopes[i] = self._select_slopes(limit.slopes)
+
+    def _select_slopes(self, slopes: Float[Array, " rows"]) -> Float[Array, " n"]:
+        """Return the slopes of the examples that count."""
+        selected = self._oracle.select_examples(slopes)
+        if selected.shape != (self._oracle.N,):
+            raise ProblemError(
+                f"a margin limit needs one slope for each of the {self._oracle.n_rows} rows; got {len(slopes)}. Pass "
+                "one for each example."
+            )
+        if np.count_nonzero(selected) != np.count_nonzero(slopes):
+            raise ProblemError(
+                f"the slopes of rows of multiplicity 0 must be 0; {np.count_nonzero(slopes)} slopes are not 0, and "
+                f"{np.count_nonzero(selected)} of these rows count. Pass the multiplicities to equal_mean_margins as "
+                "c, or 0 for these rows."
+            )
+        return selected
 
     @property
     def oracle(self) -> Oracle:

@@ -104,7 +104,8 @@ def measure_conditions(certificate: ProblemCertificate, tolerance: float) -> tup
         x = read.point_of_values()
         if x is None:
             variables = [item.variable for item in read.variables]
-            names = format_names_truncated([item.name() for item in variables if not has_usable_value(item)])
+            without = [item.name() for item in variables if not has_usable_value(item)]
+            names = format_names_truncated(without or [item.name() for item in variables])  # too large, if none
             raise ProblemError(
                 f"expected a value of finite numbers of each variable; got none for {names}. Call problem.solve() "
                 "first, or set the values of the variables."

@@ -128,15 +128,15 @@ def test_intervals_over_stumps_contain_the_optimum_of_all_stumps() -> None:
         X, y = rng.integers(0, 4, (N, k)).astype(float), np.where(rng.random(N) < 0.5, 1, -1)
         c = rng.integers(0, 3, N).astype(float)
         y[:2], c[:3], X[:, 0] = (1, -1), 1.0, np.arange(N) % 4
-        kept = c > 0
-        V, features = stump_columns(X[kept], y[kept], reflexive)
+        counts = c > 0
+        V, features = stump_columns(X[counts], y[counts], reflexive)
         costs, nu = np.round(rng.uniform(-0.2, 1.0, k), 2), float(rng.uniform(1, c.sum() / 2))
         fair = equal_mean_margins(X[:, 0] >= 2, 0.1, c) if 0 < c[X[:, 0] >= 2].sum() < c.sum() else ()
         limits = [Budget(costs, float(np.quantile(costs[features], 0.5))), *fair]
-        A = np.array([costs[features], *(limit.slopes[kept] @ V for limit in fair)])
+        A = np.array([costs[features], *(limit.slopes[counts] @ V for limit in fair)])
         oracle = LimitedClass(DecisionStumps(X, y, c, reflexive=reflexive), limits)
         certificate = certify_limits(boost("lpboost", oracle, nu=nu, epsilon=1e-6))
-        best = best_within_limits(V, c[kept], nu, A, np.array([limit.limit for limit in limits]))
+        best = best_within_limits(V, c[counts], nu, A, np.array([limit.limit for limit in limits]))
         check_interval(certificate, best)
 
 
@@ -186,6 +186,7 @@ def limited(max_price: float = 100.0) -> LimitedClass:
     return LimitedClass(DecisionStumps(X, y), limits, max_price)
 
 
+@pytest.mark.thorough
 def test_costs_change_the_weights_and_a_lower_budget_lowers_the_optimum() -> None:
     uppers = []
     for budget in (1.0, 0.4, 0.1, 0.0):
@@ -199,6 +200,7 @@ def test_costs_change_the_weights_and_a_lower_budget_lowers_the_optimum() -> Non
     assert uppers[0] == pytest.approx(free.upper, abs=3e-4)
 
 
+@pytest.mark.thorough
 def test_a_low_price_is_exceeded_but_the_interval_holds() -> None:
     certificates = [certify_limits(boost("lpboost", limited(price), nu=15.0, epsilon=1e-5)) for price in (100.0, 0.05)]
     exact, cheap = (certificate.interval for certificate in certificates)
@@ -275,14 +277,15 @@ def test_votes_are_monotone_and_as_good_as_those_of_all_stumps_of_these_directio
         V, features = stump_columns(Z, labels, True)
         upward = np.tile([1, -1], len(features) // 2)
         is_allowed = directions[features] * upward >= 0
-        none = np.zeros((0, int(is_allowed.sum())))
-        check_interval(certificate, best_within_limits(V[:, is_allowed], np.ones(N), nu, none, np.zeros(0)))
+        no_rows = np.zeros((0, int(is_allowed.sum())))
+        check_interval(certificate, best_within_limits(V[:, is_allowed], np.ones(N), nu, no_rows, np.zeros(0)))
         assert certificate.w is not None and certificate.values == [0.0]
         grid = np.arange(4.0)[:, np.newaxis] * (np.arange(k) == 0) + Z[0] * (np.arange(k) > 0)
         votes = np.column_stack([h(grid) for h in run.hypotheses]) @ certificate.w
         assert (np.diff(votes) >= -1e-15).all()
 
 
+@pytest.mark.thorough
 def test_data_of_each_example_and_copies_go_with_the_limits() -> None:
     """Offsets and a reference distribution have one value for each row, also for rows of multiplicity 0."""
     c = np.where(np.arange(40) % 5 == 0, 0.0, 1.0)
@@ -356,3 +359,53 @@ def test_margin_limits_take_every_oracle() -> None:
     oracle: Oracle = LimitedClass(BinnedStumps(X, y, bins=4), fair)
     certificate = certify_limits(boost("lpboost", oracle, nu=15.0, epsilon=1e-4))
     assert certificate.w is not None and certificate.interval.gap <= 1.1e-4
+
+
+SMALL = np.array([[1.0, 0.5], [0.8, 0.9]])
+
+
+def small_class(limit: float) -> LimitedClass:
+    return LimitedClass(GivenMargins(SMALL), Budget(np.array([1.0, 0.0]), limit))
+
+
+def test_the_limits_are_those_of_the_oracle_and_not_of_the_formulation() -> None:
+    formulation = boost("lpboost", small_class(0.1), nu=1.0, epsilon=1e-6).problem.formulation
+    interval = certify_limits(boost(formulation, small_class(1.0), nu=1.0, epsilon=1e-6)).interval
+    assert interval.lower <= 5 / 6 <= interval.upper and interval.gap <= 1e-5
+    several = LimitedClass(GivenMargins(SMALL), [Budget(np.array([1.0, 0.0]), 0.1), Budget(np.zeros(2), 1.0)])
+    interval = certify_limits(boost(formulation, several, nu=1.0, epsilon=1e-6)).interval
+    assert interval.lower <= 0.55 <= interval.upper and interval.gap <= 1e-5
+    with pytest.raises(OptionError, match=r"\bLimitedClass\b.*\bbase\b"):
+        boost(formulation, GivenMargins(SMALL), nu=1.0)
+
+
+def test_limits_of_limits_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"\bwithout limits\b.*\bone list\b"):
+        LimitedClass(small_class(0.5), MarginLimit(np.array([0.0, 0.1, 0.0]), 0.5))
+
+
+def test_slopes_of_rows_that_do_not_count_are_refused() -> None:
+    V, c = np.vstack([SMALL, [-1.0, -1.0]]), [1, 1, 0]
+    for slopes, limit in (([0, 0, 1.0], -0.5), ([0, 0, -1.0], 0.5)):
+        with pytest.raises(ProblemError, match=r"\bmultiplicity 0\b.*\bc\b"):
+            LimitedClass(GivenMargins(V, c=c), MarginLimit(np.array(slopes), limit))
+    groups, counts = np.array([True, True, False, False]), [1, 1, 0, 1]
+    rows = GivenMargins(np.vstack([V, SMALL[:1]]), c=counts)
+    with pytest.raises(ProblemError, match=r"\bmultiplicity 0\b"):
+        LimitedClass(rows, equal_mean_margins(groups, 0.05))
+    LimitedClass(rows, equal_mean_margins(groups, 0.05, counts))
+
+
+def test_a_sum_of_slopes_above_1_by_rounding_leaves_the_limit_the_same() -> None:
+    slopes = np.full(2, 0.5 + 2.5e-13)
+    limit = MarginLimit(-slopes, -1 - 4e-13)
+    assert (limit.slopes * 2 == -slopes).all() and limit.limit * 2 == -1 - 4e-13
+    oracle = LimitedClass(GivenMargins(np.array([[1.0, -1.0], [1.0, -1.0]])), limit, 1e14)
+    interval = certify_limits(boost("lpboost", oracle, nu=1.0, epsilon=1e-6)).interval
+    assert interval.lower <= 1.0 <= interval.upper
+
+
+@pytest.mark.parametrize(("price", "limit"), [(1e308, 0.0), (1.0, -1e308), (1.0, 1e308)])
+def test_prices_and_limits_whose_products_overflow_are_refused(price: float, limit: float) -> None:
+    with pytest.raises((OptionError, ProblemError), match=r"\bat most 1e\+100\b"):
+        LimitedClass(GivenMargins(SMALL), Budget(np.array([1.0, 0.0]), limit), price)

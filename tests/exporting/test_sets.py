@@ -286,6 +286,7 @@ class Solves:
         monkeypatch.setattr(Program, "solve", counted)
 
 
+@pytest.mark.thorough
 def test_an_interrupted_export_continues(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "set"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):

@@ -12,6 +12,8 @@ import pytest
 from convex_problems import cp
 
 from boostopt import ProblemError, assert_certified, certify_problem, explain_problem, problem_page
+from boostopt.problem_certificates.minorants.no_optimum_causes import growing_entries
+from boostopt.problem_certificates.problem_reader import read_problem
 
 
 def problem_with_answer(objective: Any, constraints: list[Any] | None = None) -> Any:
@@ -162,7 +164,14 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float, str]] = {
         ),
         "infeasible",
         math.inf,
-        r"no point satisfies all of these: '\[0\] diag\(X\) <= 1\.0', '\[1\] X >> 0', '\[3\] X\[0, 1\] >= 2\.0'",
+        r"no point, with the attributes of X, satisfies all of these: "
+        r"'\[0\] diag\(X\) <= 1\.0', '\[1\] X >> 0', '\[3\] X\[0, 1\] >= 2\.0'",
+    ),
+    "an attribute": (
+        lambda: problem_with_answer(cp.Minimize(cp.sum(x := cp.Variable(2, nonneg=True, name="x"))), [cp.sum(x) == -1]),
+        "infeasible",
+        math.inf,
+        r"no point, with the attributes of x, satisfies \[0\] sum\(x\) == -1\.0",
     ),
     "an entry without a bound": (
         lambda: problem_with_answer(cp.Maximize(cp.sum(x := vector())), [cp.abs(x[0]) <= 1]),
@@ -185,6 +194,12 @@ def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
         explain_problem(problem)
     with pytest.raises(AssertionError, match=rf"\bproved {status} \({cause}.*\)\. Correct\b"):
         assert_certified(problem)
+
+
+def test_the_cause_of_an_unbounded_problem_is_no_entry_that_an_equality_fixes() -> None:
+    problem = cp.Problem(cp.Minimize((x := vector())[0] - x[1]), [1e-9 * x[1] == 1e-9])
+    assert certify_problem(problem, solver="CLARABEL").status == "unbounded"
+    assert growing_entries(read_problem(problem)) == ["x[0]"]
 
 
 DEGENERATE: dict[str, tuple[Callable[[], Any], float]] = {

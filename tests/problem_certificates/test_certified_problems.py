@@ -326,3 +326,14 @@ def test_six_programs_by_two_solvers_are_certified_about_as_well_as_by_boostopt(
     certificate = certify_problem(problem)
     assert certificate.status == "bounded"
     assert certificate.scaled_gap <= max(MAX_GAP_RATIO * gap, 1e-8)
+
+
+@pytest.mark.parametrize("is_equality", [True, False])
+def test_rows_that_are_all_0_leave_their_multipliers(is_equality: bool) -> None:
+    x = cp.Variable()
+    arguments = cp.hstack([-x - 1 / 3, 0.1 * x - 1, 0.5 * x - 1 / 3])
+    constraint = 0 * x == 0 if is_equality else 0 * x <= 0
+    problem = cp.Problem(cp.Minimize(-0.5 * x + cp.norm_inf(arguments)), [constraint])
+    value = problem.solve(solver="CLARABEL")
+    certificate = certify_problem(problem)
+    assert certificate.lower - 1e-8 <= value <= certificate.upper + 1e-8 and certificate.gap <= 1e-6

@@ -305,3 +305,23 @@ def test_steps_of_subgradients_that_narrow_no_slope_end(monkeypatch: pytest.Monk
     conditions = measure_conditions(certificate, 1e-4)
     assert all(condition.holds for condition in conditions)
     assert 1 <= counts[0] <= 12  # 36, if all steps of all widths are made
+
+
+@pytest.mark.parametrize("multiplier", [0.0, 1e-12])
+def test_a_multiplier_near_0_does_not_hide_the_subgradient_at_a_kink(multiplier: float) -> None:
+    x = cp.Variable(2)
+    constraints = [-1e-3 * x[0] <= 0, x[1] <= 0.3]
+    problem = cp.Problem(cp.Minimize(cp.norm_inf(np.array([[0.0, -1.0]]) @ x)), constraints)
+    x.value = [15.0, 4.65e-9]
+    constraints[0].save_dual_value(np.array(multiplier))
+    constraints[1].save_dual_value(np.array(0.0))
+    assert all(condition.holds for condition in explain_problem(problem).conditions)
+
+
+def test_variables_whose_values_are_too_large_are_named() -> None:
+    x = cp.Variable(2, name="load")
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [x >= 1])
+    problem.solve()
+    x.value = [1e200, 1.0]
+    with pytest.raises(ProblemError, match=r"\bnone for load\b"):
+        explain_problem(problem)

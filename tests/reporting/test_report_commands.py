@@ -198,6 +198,7 @@ def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> N
     assert "2 columns" in skipped["corrective_erlpboost"]
 
 
+@pytest.mark.thorough
 def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
     command = ["compare", "lpboost,svm", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-3", "--set", "C=2"]
     document = json.loads(run(*command, "--json").stdout)

@@ -137,6 +137,7 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
     assert page_of(measured()).tags.count("svg") == 2 * (1 + len(GAPS)) + 2 + 2 + 2 * 2
 
 
+@pytest.mark.thorough
 def test_only_the_first_programs_and_contradictory_intervals_are_drawn() -> None:
     def has_pictures(n_contradicting: int) -> list[bool]:
         labels = [f"program {k}" for k in range(MAX_PICTURES + 2)]

@@ -117,7 +117,7 @@ def _answer(*values: Any) -> list[Vector] | None:
     return vectors if all(bool(np.isfinite(vector).all()) for vector in vectors) else None
 
 
-def _product(matrix: Any, x: Vector, n_rows: int | None = None) -> Vector:
+def _product(matrix: Any, x: Vector, n_rows: int | None = None) -> Float[Array, " rows"]:
     """Return matrix @ x; zeros for no matrix."""
     return np.zeros(n_rows or 0) if matrix is None else np.asarray(matrix @ x, dtype=np.float64).ravel()
 

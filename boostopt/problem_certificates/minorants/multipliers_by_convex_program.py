@@ -161,9 +161,12 @@ class _MultiplierProgram:
         for index, item in self.slope_products.items():
             tangents[index] = item.changed(tangents[index])
         result = self._choice.with_tangents(tangents)
-        if self._inequality is not None:
+        # A variable whose rows are all 0 is not in the program, and its multipliers stay as they are.
+        if self._inequality is not None and self._inequality.value is not None:
             result = replace(result, inequality=np.maximum(self._inequality.value, 0.0))
-        return result if self._equality is None else replace(result, equality=self._equality.value)
+        if self._equality is not None and self._equality.value is not None:
+            result = replace(result, equality=self._equality.value)
+        return result
 
     def _pullback(self) -> tuple[AffineFunctions, AffineFunctions]:
         """Return the slopes of x and the offset of the minorant."""

@@ -50,13 +50,27 @@ def no_optimum_cause(problem: ReadProblem, status: str) -> str:
         The problem, and "infeasible" or "unbounded", as is proved of it.
     """
     if status == "infeasible":
-        names = [constraint_name(problem.problem, item) for item in infeasible_subsystem(problem)]
-        if len(names) == 1:
-            return f"no point satisfies {names[0]}"
-        return f"no point satisfies all of these: {format_names_truncated(names)}" if names else ""
+        subsystem = infeasible_subsystem(problem)
+        names = [constraint_name(problem.problem, item) for item in subsystem]
+        if not names:
+            return ""
+        attributes = format_names_truncated(names_with_attributes(subsystem))
+        condition = f", with the attributes of {attributes}," if attributes else ""
+        statement = names[0] if len(names) == 1 else f"all of these: {format_names_truncated(names)}"
+        return f"no point{condition} satisfies {statement}"
     names = growing_entries(problem)
     objective = "the objective improves for ever"
     return f"{objective} in a direction that changes {', '.join(names)}, which lack bounds" if names else ""
+
+
+def names_with_attributes(constraints: Sequence[Any]) -> list[str]:
+    """Return the names of variables of constraints that have attributes, such as nonneg, PSD or bounds."""
+    variables = {variable.id: variable for item in constraints for variable in item.variables()}
+    return [
+        variable.name()
+        for variable in variables.values()
+        if any(value is not None and value is not False for value in variable.attributes.values())
+    ]
 
 
 def growing_entries(problem: ReadProblem) -> list[str]:
@@ -65,11 +79,16 @@ def growing_entries(problem: ReadProblem) -> list[str]:
     d = next(proposed_changing_directions(problem), None) if d is None else d
     if d is None:
         return []
+    with working_precision(), np.errstate(all="ignore"):
+        box = Propagation(problem)
+        box.run()
+    lower, upper = box.box
+    d = np.where(((d > 0) & (upper < np.inf)) | ((d < 0) & (lower > -np.inf)), 0.0, d)  # d may violate small rows
     names, threshold = list[str](), MIN_CHANGE * float(np.abs(d).max(initial=0.0))
     for item in problem.variables:
         changes = np.abs(item.values(d)) > threshold
         name, count = item.variable.name(), int(changes.sum())
-        if count == changes.size:
+        if count and count == changes.size:
             names.append(name)
         elif count > MAX_ENTRIES:
             names.append(f"{count} entries of {name}")

@@ -250,7 +250,8 @@ def improved_choices(
         slopes, multipliers, sizes = float_pullback(problem, choice)
         rest = remaining_slopes(slopes, point.x, box)
         with np.errstate(invalid="ignore"):  # infinite slopes, far outside: they end the search below
-            size = float(np.max(np.abs(rest) / sizes, initial=0.0))
+            scales = np.maximum(sizes, 1.0) if are_multipliers_fixed else sizes
+            size = float(np.max(np.abs(rest) / scales, initial=0.0))
         if not math.isfinite(size):
             break
         n_idle = n_idle + 1 if size > MIN_PROGRESS * best_size else 0
