@@ -32,7 +32,7 @@ PRIMAL, DUAL, GAP = "primal", "dual", "gap"
 RATIO_KEYS = {part: f"stopping_test_{part}" for part in (PRIMAL, DUAL, GAP)}
 """Statistics of an attempt: the residual of each part over the limit that the tolerances of the attempt set."""
 
-Vector = Float[Array, " n"]
+Vector = Float[Array, "_"]
 Tolerances = Mapping[str, float]
 """Tolerances by the solver's names."""
 
