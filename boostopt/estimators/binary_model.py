@@ -63,39 +63,27 @@ class BinaryModel:
         ProblemError
             No weights of the collected hypotheses are proved to keep the limits.
         """
-        formulation = run.problem.formulation
+        formulation, w = run.problem.formulation, run.w
         if isinstance(formulation, LimitedWeights):
-            return cls._within_limits(run, formulation.base.name)
+            limits = certify_limits(run)
+            if limits.w is None:
+                excess = float((limits.values - limits.right_sides).max())
+                raise ProblemError(
+                    f"a fit over {run.oracle} needs weights that keep the limits; got an excess of {excess:.4g} after "
+                    f"{run.rounds} rounds. Raise the limits, or max_iter."
+                )
+            formulation, w, certificate = formulation.base, limits.w, limits.interval
+        else:
+            certificate = run.class_certificate if run.problem.has_class_bound else None
         return cls(
             formulation=formulation.name,
             oracle=run.oracle,
             hypotheses=run.hypotheses,
-            w=run.w,
+            w=w,
             majority=run.majority,
             rounds=run.rounds,
             reason=run.reason,
-            certificate=run.class_certificate if run.problem.has_class_bound else None,
-        )
-
-    @classmethod
-    def _within_limits(cls, run: Run, formulation: str) -> BinaryModel:
-        """Return the binary model of a run over a class with limits, with weights that keep them."""
-        limits = certify_limits(run)
-        if limits.w is None:
-            excess = float((limits.values - limits.right_sides).max())
-            raise ProblemError(
-                f"a fit over {run.oracle} needs weights that keep the limits; got an excess of {excess:.4g} after "
-                f"{run.rounds} rounds. Raise the limits, or max_iter."
-            )
-        return cls(
-            formulation=formulation,
-            oracle=run.oracle,
-            hypotheses=run.hypotheses,
-            w=limits.w,
-            majority=run.majority,
-            rounds=run.rounds,
-            reason=run.reason,
-            certificate=limits.interval,
+            certificate=certificate,
         )
 
     def without_run(self) -> BinaryModel:

@@ -207,8 +207,7 @@ class GivenMargins(GroupedOracle, Placeable):
             The weights are not one finite number for each example; no column, or not the next one of the order, reaches
             the guarantee; or "largest_increase" has no program.
         """
-        e, rounding = self._edges(query.d)
-        edges = np.concatenate([e, -e]) if self.reflexive else e
+        edges, rounding = self._edges(query.d)
         selected = self._choose(query, edges, rounding)
         columns = tuple(self._column(int(k), float(edges[k])) for k in selected)
         self._calls += 1
@@ -233,22 +232,21 @@ class GivenMargins(GroupedOracle, Placeable):
 
     def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
         """Return the columns with the largest edges less their costs; the options of choice do not apply."""
-        e, rounding = self._edges(query.d)
-        edges = np.concatenate([e, -e]) if self.reflexive else e
+        edges, rounding = self._edges(query.d)
         differences = edges - (np.concatenate([costs, costs]) if self.reflexive else costs)
         rounding += 2.0 * MACHINE_EPSILON * float(np.abs(edges).max() + np.abs(costs).max())
         columns = tuple(self._column(k, float(edges[k])) for k in top_k(differences, min(query.count, len(edges))))
         return Answer(columns, float(differences.max()) + rounding)
 
-    def _edges(self, d: ExampleVector) -> tuple[Float[Array, " t"], float]:
-        """Return the edges of all columns under d, and a bound of their rounding errors."""
+    def _edges(self, d: ExampleVector) -> tuple[Float[Array, " k"], float]:
+        """Return the edges under d of the class, columns before their negations, and a bound of rounding errors."""
         # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
         weights, exponent = scaled_weights(d, self.N)
         length = self._U.max_summands + 2
         rounding = unscaled_upper_bound(length * MACHINE_EPSILON * float(np.abs(weights).sum()), exponent)
         e = np.ldexp(self._U.edges(weights), exponent)
         self._U.check_unchanged()
-        return e, rounding
+        return np.concatenate([e, -e]) if self.reflexive else e, rounding
 
     def _choose(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
         """Return the numbers of the chosen hypotheses in the class: q for a column, t + q for its negation."""

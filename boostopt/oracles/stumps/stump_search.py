@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -54,6 +55,13 @@ class ThresholdTable(Protocol):
         ...
 
 
+def features_of_thresholds(
+    splits: ThresholdTable, positions: Sequence[int] | Int[Array, " positions"]
+) -> Int[Array, " positions"]:
+    """Return the features of the thresholds at these positions."""
+    return splits.varying_features[np.searchsorted(splits.first_threshold, positions, side="right") - 1]
+
+
 def best_stumps(splits: ThresholdTable, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
     """Return the stumps with the largest edges, and a bound on all edges.
 
@@ -103,7 +111,7 @@ def _best_distinct(
     for i in places:
         if len(stumps) == count:
             break
-        feature = int(splits.varying_features[np.searchsorted(starts, i, side="right") - 1])
+        feature = int(features_of_thresholds(splits, [i])[0])
         sign = -1 if reflexive and edges[i] < 0 else 1
         margins, edge = np.where(splits.is_above(i), sign * y, -sign * y).astype(np.int8), int(best_edges[i])
         if not any(
@@ -142,8 +150,7 @@ def best_stumps_after_costs(
     unit, starts = exponent - WEIGHT_BITS, splits.first_threshold
     is_constant = len(splits.thresholds) == 0
     sums = np.array([int(s.sum())]) if is_constant else splits.threshold_edges(s)
-    places = np.zeros(1, dtype=int) if is_constant else np.searchsorted(starts, np.arange(len(sums)), side="right") - 1
-    feature_of = np.zeros(1, dtype=int) if is_constant else splits.varying_features[places]
+    feature_of = np.zeros(1, dtype=int) if is_constant else features_of_thresholds(splits, np.arange(len(sums)))
     edges = np.ldexp(sums.astype(np.float64), unit)
     upward = edges - upward_costs[feature_of]
     downward = np.full(len(edges), -np.inf) if downward_costs is None else -edges - downward_costs[feature_of]

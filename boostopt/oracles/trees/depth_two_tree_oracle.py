@@ -16,6 +16,7 @@ from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
 from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.oracles.stumps.binned_stump_oracle import BinnedStumps
 from boostopt.oracles.stumps.stump import Stump
+from boostopt.oracles.stumps.stump_search import features_of_thresholds
 from boostopt.oracles.top_k import top_k_groups
 from boostopt.oracles.trees.depth_two_tree import DepthTwoTree
 from boostopt.oracles.trees.tree_search import best_edges_of_roots, best_stump_on_side
@@ -157,7 +158,7 @@ class DepthTwoTrees(Oracle):
         binned, is_above = self._stumps.binned, self._stumps.binned.is_above(i)
         lower_stump, lower_edge = best_stump_on_side(binned, s, ~is_above, self._features)
         upper_stump, upper_edge = best_stump_on_side(binned, s, is_above, self._features)
-        feature = int(binned.varying_features[np.searchsorted(binned.first_threshold, i, side="right") - 1])
+        feature = int(features_of_thresholds(binned, [i])[0])
         tree = DepthTwoTree(feature, float(binned.thresholds[i]), lower_stump, upper_stump)
         return tree, lower_edge + upper_edge
 

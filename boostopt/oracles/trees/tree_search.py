@@ -13,6 +13,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.oracles.stumps.stump import Stump
+from boostopt.oracles.stumps.stump_search import features_of_thresholds
 from boostopt.rows.feature_encoding import BinnedFeatures
 
 
@@ -81,6 +82,6 @@ def best_stump_on_side(
     i = int(np.abs(edges).argmax())
     if abs(total) >= abs(int(edges[i])):
         return Stump(0, -math.inf, -1 if total < 0 else 1, features), abs(total)
-    k = int(np.searchsorted(binned.first_threshold, i, side="right")) - 1
     sign = -1 if edges[i] < 0 else 1
-    return Stump(int(binned.varying_features[k]), float(binned.thresholds[i]), sign, features), abs(int(edges[i]))
+    feature = int(features_of_thresholds(binned, [i])[0])
+    return Stump(feature, float(binned.thresholds[i]), sign, features), abs(int(edges[i]))
