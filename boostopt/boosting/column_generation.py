@@ -185,7 +185,7 @@ class ColumnGeneration:
             return True
         largest = max(column.edge_under(state.d) for column in answer.columns)
         e = pool.margins.edges(state.d)
-        return largest > float((np.abs(e) if self.problem.two_sided else e).max()) + MIN_IMPROVEMENT
+        return bool(largest > float((np.abs(e) if self.problem.two_sided else e).max()) + MIN_IMPROVEMENT)
 
     def _checked_answer(
         self,

@@ -122,6 +122,14 @@ def test_a_broken_page_fails_its_check(tmp_path: Path, kind: str, line: str, cha
     assert check in [failed.name for failed in report.failures]
 
 
+def test_numpy_numbers_of_a_class_give_truth_values_of_python(tmp_path: Path) -> None:
+    path = create_file(tmp_path, "class")
+    regularizer = boostopt.get_formulation(path).bind(np.eye(8), nu=3, eta=np.float64(2.0)).regularizer
+    assert type(regularizer.value_bound) is np.float64
+    assert regularizer.smoothing_within(10.0) is True and regularizer.smoothing_within(1e-9) is False
+    assert regularizer.is_indicator is False and regularizer.unsmoothed.is_indicator is True
+
+
 def line_of(path: Path, text: str) -> int:
     """The number of the first line that contains a text."""
     return path.read_text()[: path.read_text().index(text)].count("\n") + 1

@@ -93,7 +93,7 @@ class Update(ABC):
 
     def improved(self, previous_state: State, next_state: State, min_increase: float) -> bool:
         """Return whether an update has increased D by more than `min_increase`."""
-        return next_state.dual_objective > previous_state.dual_objective + min_increase
+        return bool(next_state.dual_objective > previous_state.dual_objective + min_increase)
 
     def closing_remark(self, state: State) -> str:
         """Return the end of the reason of a run; "" if there is nothing to add."""

@@ -76,7 +76,7 @@ class Newton(CorrectiveUpdate):
         previous, current = _last_level_and_value(previous_state), _last_level_and_value(next_state)
         if previous is None or current is None or previous[0] != current[0]:
             return True
-        return current[1] > previous[1] + min_increase
+        return bool(current[1] > previous[1] + min_increase)
 
     def _level(self, state: State) -> int:
         """Return the level of the next program, after the answer of the oracle to d(w) of the last program."""

@@ -204,7 +204,9 @@ class Regularizer(ConvexFunction):
         simplex, it is the mean of the nu smallest margins. For any other F, -F*(-Uw) includes terms of F.
         """
         # The largest value is at most 0, and the smallest value, at the minimizer, is 0.
-        return self.on_simplex and not self.signed and self.value_bound == 0.0 and self.value(self.project(None)) == 0.0
+        if not self.on_simplex or self.signed:
+            return False
+        return bool(self.value_bound == 0.0 and self.value(self.project(None)) == 0.0)
 
     @property
     @abstractmethod
@@ -232,7 +234,7 @@ class Regularizer(ConvexFunction):
 
         Then a gap of epsilon / 2 bounds the distance to the largest soft margin by epsilon.
         """
-        return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
+        return bool(self.price <= 0.5 * epsilon * (1.0 + 1e-9))
 
     @property
     @abstractmethod

@@ -111,7 +111,7 @@ class NormBall(NormRegularizer):
     @cached_property
     def is_singleton(self) -> bool:
         """True if the ball and the simplex intersect, up to rounding, in the point of smallest norm only."""
-        return self.relative_radius_excess <= self.norm_rounding_error
+        return bool(self.relative_radius_excess <= self.norm_rounding_error)
 
     @property
     def value_bound(self) -> float:
