@@ -21,6 +21,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.cvxpy_tools import call_user_function, cp, required_cones
+from boostopt._utils.immutable_arrays import as_immutable
 from boostopt._utils.validation import check_array, check_callable, positive_parameter, read_fields
 from boostopt.errors import ProblemError, attach_user_function, short_repr
 from boostopt.functions.convex_function import cached_property, computed_attribute
@@ -43,6 +44,7 @@ from boostopt.programs.cvxpy_functions.cvxpy_description import (
 )
 from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
 from boostopt.programs.cvxpy_functions.point_slopes import PointSlopes, describe_linear_form
+from boostopt.programs.cvxpy_functions.value_cache import RecentValues
 
 CLOSED_FORM_RTOL = 1e-12
 """Relative distance of a tangent bound to a closed form above which a better choice of multipliers is searched."""
@@ -117,6 +119,9 @@ class CvxpyRegularizer(Regularizer):
     _description: Description = field(init=False, repr=False)
     _inequalities: Inequalities | None = field(init=False, repr=False)
     _minimum: PartialMinimum = field(init=False, repr=False)
+    _conjugates: RecentValues[ConjugatePoint] = field(
+        default_factory=RecentValues[ConjugatePoint], init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -323,8 +328,9 @@ class CvxpyRegularizer(Regularizer):
         point = None if start is None else self._bound_from(z, start)
         if point is not None and point.is_tight:
             return point
-        points = [self._bound_by_solver(z), *([] if point is None else [point])]
-        best = min(points, key=lambda point: point.value)
+        best = self._conjugates.compute(z.tobytes(), lambda: self._bound_by_solver(z))
+        if point is not None:
+            best = min(best, point, key=lambda point: point.value)
         gap = math.fsum([best.value, self.value(best.d), *(-z * best.d).tolist()])
         if gap > POOR_GAP * max(1.0, abs(best.value)) and (tangent_bound := self._bound_from(z, best.d)) is not None:
             return min(best, tangent_bound, key=lambda point: point.value)
@@ -342,14 +348,16 @@ class CvxpyRegularizer(Regularizer):
         return _StartBound(bound, self.project(start), cap.multipliers, is_tight)
 
     def _bound_by_solver(self, z: ExampleVector) -> ConjugatePoint:
-        """Return the bound of F*(z) by the multipliers of a solver."""
+        """Return the bound of F*(z) by the multipliers of a solver. Its arrays are read-only, as it is stored."""
         maximizer = self._minimum.maximize(z)
-        d = self.project(maximizer.x)
+        d = as_immutable(self.project(maximizer.x))
         value = self._minimum.conjugate_bound(z, maximizer, d)
-        multipliers = {"beta": maximizer.sum_multiplier, "psi": maximizer.upper_multipliers}
-        return ConjugatePoint(
-            value, d, {**multipliers, "lambda": np.maximum(maximizer.problem.inequalities.duals, 0.0)}
-        )
+        multipliers = {
+            "beta": maximizer.sum_multiplier,
+            "psi": as_immutable(maximizer.upper_multipliers),
+            "lambda": as_immutable(np.maximum(maximizer.problem.inequalities.duals, 0.0)),
+        }
+        return ConjugatePoint(value, d, multipliers)
 
     def gaps(self, d: ExampleVector, z: ExampleVector, point: ConjugatePoint) -> ExampleVector:
         if not self._is_proved:

@@ -185,6 +185,18 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
     np.testing.assert_allclose(inner.gradient, 2 * Q @ INSIDE, atol=1e-12)
 
 
+def test_a_conjugate_is_computed_once_at_each_point_and_nobody_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    F, z = regularizer("norm"), RNG.normal(size=N)
+    maximized_points, maximize = list[np.ndarray](), F._minimum.maximize
+    monkeypatch.setattr(F._minimum, "maximize", lambda z: maximized_points.append(z) or maximize(z))
+    first, second = F.conjugate_at(z), F.conjugate_at(z.copy())
+    assert len(maximized_points) == 1 and second is first
+    with pytest.raises(ValueError, match="read-only"):
+        first.d[0] = 1.0
+    assert F.conjugate_at(z + 1.0).value > first.value + 0.9
+    assert len(maximized_points) == 2
+
+
 def test_a_described_function_has_no_closed_form_conjugate() -> None:
     F = regularizer("entropy")
     assert not F.has_closed_form_conjugate
