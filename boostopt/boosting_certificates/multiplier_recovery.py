@@ -37,8 +37,17 @@ from boostopt.rows.margin_matrix import MarginMatrix
 Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
 
-ACTIVE_TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+ACTIVE_TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """The tolerances for "active" in a sweep."""
+
+USUAL_TOLERANCE = 1e-6
+"""The tolerance for "active" unless another one proves a much smaller gap."""
+
+MAX_GAP_RATIO = 0.5
+"""The largest ratio of gaps with which another tolerance takes the place of the usual one."""
+
+MIN_SLACKS = 4.0
+"""The smallest gap, in rounding allowances, with which other tolerances are tried."""
 
 SUM_EQUATION_WEIGHT = 1e3
 """The weight of equations for sums, such as sum w = 1, relative to other equations."""
@@ -154,9 +163,12 @@ def recover(
     G: EdgeFunction,
     d: ExampleVector,
     method: str = "nnls",
-    active_tol: float = 1e-6,
+    active_tol: float | None = None,
+    w: HypothesisVector | None = None,
 ) -> Recovery:
-    """Solve the KKT system for (w, beta, psi, zeta), given d.
+    """Solve the KKT system for (w, beta, psi, zeta), given d; without a tolerance, the gap chooses one.
+
+    If the given w proves a smaller gap with d, the result has these w and the multipliers that fit them best.
 
     Raises
     ------
@@ -164,26 +176,62 @@ def recover(
         Unknown method, or a tolerance outside (0, 0.1].
     """
     method = check_choice("method of recovery", method, METHODS)
-    advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
-    active_tol = check_number("active_tol", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
-    system = _KKTSystem(U, F, G, F.project(d), method, active_tol)
-    result = system.recovery(Certifier(U, F, G, system.d).certify(system.w))
-    return replace(result, projection_distance=float(np.abs(system.d - np.where(np.isfinite(d), d, np.inf)).max()))
+    if active_tol is not None:
+        advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
+        active_tol = check_number("active_tol", active_tol, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    feasible_d = F.project(d)
+    certifier = Certifier(U, F, G, feasible_d)
+    tolerances = (USUAL_TOLERANCE if active_tol is None else active_tol,)
+    result = _recover_within(certifier, feasible_d, method, tolerances)
+    if active_tol is None and result.certificate.gap > MIN_SLACKS * result.certificate.slack:
+        best = _recover_within(certifier, feasible_d, method, ACTIVE_TOLERANCES)
+        result = best if best.certificate.gap < MAX_GAP_RATIO * result.certificate.gap else result
+    if w is not None and (certificate := certifier.certify(w)).gap < result.certificate.gap:
+        result = _with_weights(result, _KKTSystem(U, F, G, feasible_d, method, result.active_tol, w), certificate)
+    return replace(result, projection_distance=float(np.abs(feasible_d - np.where(np.isfinite(d), d, np.inf)).max()))
 
 
 def recover_over_tolerances(certifier: Certifier) -> Recovery:
     """Return the recovery with the smallest certified gap over the tolerances of a sweep."""
-    program, certifier_of_d = (certifier.U, certifier.F, certifier.G, certifier.feasible_d), certifier.for_feasible_d
-    systems = [_KKTSystem(*program, "nnls", active_tol) for active_tol in ACTIVE_TOLERANCES]
-    best = min(systems, key=lambda system: certifier_of_d.certify(system.w).gap)
-    return best.recovery(certifier_of_d.certify(best.w))
+    return _recover_within(certifier.for_feasible_d, certifier.feasible_d, "nnls", ACTIVE_TOLERANCES)
+
+
+def _recover_within(
+    certifier: Certifier, feasible_d: ExampleVector, method: Method, tolerances: Sequence[float]
+) -> Recovery:
+    """Return the recovery with the smallest certified gap over some tolerances for "active"."""
+    program = certifier.U, certifier.F, certifier.G, feasible_d
+    systems = [_KKTSystem(*program, method, active_tol) for active_tol in tolerances]
+    best = min(systems, key=lambda system: certifier.certify(system.w).gap)
+    return best.recovery(certifier.certify(best.w))
+
+
+def _with_weights(recovery: Recovery, system: _KKTSystem, certificate: Certificate) -> Recovery:
+    """Return a recovery with the weights of a system, and with the multipliers that fit these best."""
+    best_fit = system.recovery(certificate)
+    return replace(
+        recovery,
+        w=best_fit.w,
+        beta=best_fit.beta,
+        psi=best_fit.psi,
+        zeta=best_fit.zeta,
+        residual=best_fit.residual,
+        certificate=certificate,
+    )
 
 
 class _KKTSystem:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
-        self, U: MarginMatrix, F: Regularizer, G: EdgeFunction, d: ExampleVector, method: Method, active_tol: float
+        self,
+        U: MarginMatrix,
+        F: Regularizer,
+        G: EdgeFunction,
+        d: ExampleVector,
+        method: Method,
+        active_tol: float,
+        w: HypothesisVector | None = None,
     ) -> None:
         self.U, self.G, self.d, self.active_tol = U, G, d, active_tol
         self.method: Method = method
@@ -201,6 +249,8 @@ class _KKTSystem:
         self.at_cap = (upper - d <= active_tol * upper) & self.movable
         self.at_zero = (d - lower <= active_tol * upper) & self.movable & ~self.at_cap
         self.strictly_inside = self.movable & ~self.at_cap & ~self.at_zero
+        if w is not None:  # beta and the multipliers of the normals are the unknowns that are left
+            self.active = replace(self.active, directions=np.zeros((U.t, 0)), offset=w, total=None)
         active = self.active
         columns = [U.margins(direction) for direction in active.directions.T]
         if self.on_simplex:

@@ -199,7 +199,13 @@ class Program(ImmutableArrays):
         return explain(self, certificate, tol)
 
     @limit_blas_threads()
-    def recover(self, d: npt.ArrayLike, method: str = "nnls", active_tol: float = 1e-6) -> Recovery:
+    def recover(
+        self,
+        d: npt.ArrayLike,
+        method: str = "nnls",
+        active_tol: float | None = None,
+        w: npt.ArrayLike | None = None,
+    ) -> Recovery:
         """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, with their residual.
 
         Parameters
@@ -210,12 +216,18 @@ class Program(ImmutableArrays):
             "nnls" solves the equations together with the inequalities w >= 0. "least_squares" solves the equations
             alone, as the papers do.
         active_tol
-            The tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
+            The tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges. By default it
+            is 1e-6, or that of 1e-9, 1e-8, ..., 1e-2 with the smallest certified gap, if this is less than half of
+            the gap by 1e-6.
+        w
+            Hypothesis weights, shape (t,), of the same answer. If they prove a smaller gap with d than the recovered
+            ones, they are returned with the beta, psi and zeta that fit them best. So the result proves at least as
+            much as the answer.
 
         Raises
         ------
         ProblemError
-            d has a wrong shape or does not hold real numbers.
+            d or w has a wrong shape or does not hold real numbers.
         OptionError
             The method is unknown, or the tolerance is out of range.
 
@@ -224,7 +236,8 @@ class Program(ImmutableArrays):
         Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
         """
         vector = _check_vector("d", d, self.margins.N, "N")
-        return recover(self.margins, self.regularizer, self.edge_function, vector, method, active_tol)
+        weights = None if w is None else _check_vector("w", w, self.margins.t, "t")
+        return recover(self.margins, self.regularizer, self.edge_function, vector, method, active_tol, weights)
 
     def example_weights(self, w: npt.ArrayLike) -> ExampleVector:
         """Return d(w), the optimal answer to w, shape (N,): the supremum in F*(-Uw) is attained there.

@@ -347,7 +347,7 @@ ENTRANCES = (
         "recover",
         lambda **arguments: program().recover(**arguments),
         lambda: {"d": np.full(3, 1 / 3)},
-        {"d": NOTHING, "method": TEXT, "active_tol": NUMBER},
+        {"d": NOTHING, "method": TEXT, "active_tol": NUMBER | NONE, "w": NONE | {"series", "[0.5, nan]"}},
     ),
     Attack(
         "example_weights",

@@ -170,6 +170,43 @@ def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     assert gaps[0] > 100 * min(gaps)
 
 
+ROUGH = {
+    "lpboost": {"nu": 12.0},
+    "softboost": {"nu": 12.0, "gamma": 0.3},
+    "erlpboost": {"nu": 12.0, "eta": 20.0},
+    "binary_erlpboost": {"nu": 12.0, "eta": 20.0},
+    "qp_reg_adaboost": {"C": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_a_rough_answer_has_multipliers_that_prove_as_much_as_the_answer(name: str) -> None:
+    rng = np.random.default_rng(1)
+    U = np.sign(rng.uniform(-1, 1, (60, 10)) + 0.25)
+    pair = get_formulation(name).bind(U, **ROUGH[name])
+    solution = pair.solve("interior", tol=1e-8)
+    rough_d, rough_w = (weights * (1 + 1e-4 * rng.normal(size=len(weights))) for weights in (solution.d, solution.w))
+    own_gap = pair.certify(d=rough_d, w=rough_w).gap
+    recovery, pair_recovery = pair.recover(rough_d), pair.recover(rough_d, w=rough_w)
+    assert recovery.certificate.gap <= 1e-3
+    assert pair_recovery.certificate.gap <= min(own_gap, recovery.certificate.gap)
+    assert recovery.certificate.lower <= solution.certificate.upper
+    usual = pair.recover(rough_d, active_tol=1e-6)
+    assert recovery.certificate.gap <= usual.certificate.gap
+
+
+def test_given_weights_that_prove_more_have_the_multipliers_that_fit_them() -> None:
+    one = known_linear(0, MaximumEdge())
+    rough_d = one.d.copy()
+    rough_d[:2] += np.array([1e-4, -1e-4]) * rough_d[:2].min()  # the first ten are between 0 and their cap
+    recovery = one.program.recover(rough_d, active_tol=1e-9, w=one.w)
+    assert recovery.certificate.gap < one.program.recover(rough_d, active_tol=1e-9).certificate.gap
+    np.testing.assert_array_equal(recovery.w, one.w)
+    m = one.program.margins.margins(one.w)
+    assert recovery.beta == pytest.approx(-float(np.median(m[:10])), abs=1e-9)
+    assert recovery.active_tol == 1e-9
+
+
 def test_ambiguous_examples_and_doubtful_hypotheses_are_flagged() -> None:
     one = known_linear(1, MaximumEdge())
     cap = float(one.program.regularizer.conjugate_at(np.zeros(N)).d.max())
