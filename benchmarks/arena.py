@@ -129,6 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, help="a page of the sessions in Markdown, with the pictures beside it")
     parser.add_argument("--freeze", action="store_true", help="write the digests of a new version of the set")
     options = parser.parse_args(arguments)
+    if options.to is not None:
+        options.to.parent.mkdir(parents=True, exist_ok=True)  # before the session, whose results must find their place
     try:
         if options.freeze:
             freeze()
@@ -141,6 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             problems = {
                 name: problem for name, problem in arena_problems(options.instances).items() if options.problems in name
             }
+            if not problems:
+                raise DataError(
+                    f"expected a problem whose name has {options.problems!r}; got none. Name a part of one."
+                )
             document = measure(
                 problems,
                 options.entrants,
@@ -156,12 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         else:
             parser.error("expected --entrants, --merge, --verify or --freeze; got none of them. Name one.")
+        if options.to is not None:
+            text = to_json_text(document).encode()
+            write_atomically(options.to, lambda out: out.write(text))
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    if options.to is not None:
-        text = to_json_text(document).encode()
-        write_atomically(options.to, lambda out: out.write(text))
     for session in document["sessions"]:
         print("\n".join(session_lines(session)), end="\n\n")
     folder = options.pictures if options.page is None else options.page.parent

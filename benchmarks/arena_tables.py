@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -27,6 +28,9 @@ BEST_FORM = ", best form"
 MAX_QUIET_LOAD = 1.5
 """The load up to which a machine counts as quiet: one solve at a time, and the command itself."""
 
+MAX_STATUS_LETTERS = 100
+"""The largest number of letters of a status below the tables."""
+
 FAMILIES = {name: problem.family for name, problem in arena_problems(None).items()}
 """Family by problem, without the files of others."""
 
@@ -47,7 +51,7 @@ class CheapestSolve:
     wall_seconds, cpu_seconds, solver_seconds
         Medians over the repeats, without the certificate; the last is the solver's alone. nan if not measured.
     spread
-        The largest less the smallest wall seconds, over their median.
+        The largest less the smallest wall seconds, over their median; nan for a single solve.
     request
         The request.
     form
@@ -104,7 +108,7 @@ def _cheapest_group(groups: Iterable[Sequence[Any]], gap: float) -> CheapestSolv
                     median(wall),
                     _median_of_known(run["cpu_seconds"] for run in runs),
                     _median_of_known(run["solver_seconds"] for run in runs),
-                    (max(wall) - min(wall)) / max(median(wall), 1e-9),
+                    (max(wall) - min(wall)) / max(median(wall), 1e-9) if len(wall) > 1 else math.nan,
                     runs[0]["request"],
                     runs[0]["form"],
                 )
@@ -175,10 +179,10 @@ def head_lines(session: Session) -> list[str]:
         "",
         "- **What is timed**: the model, CVXPY's canonical form, the solver and the reading of the answer, in a "
         "process of its own with one thread; neither the start of the process nor the certificate. *solver s* is the "
-        "solver alone.",
+        "solver alone, and all that a function of a file does.",
         f"- **What was asked**: {', '.join(f'{request:g}' for request in settings['requests'])} as the value of all "
-        f"tolerances, {settings['repeats']} repeats each, at most {settings['time_limit']:g} s for a solve, all "
-        "entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
+        f"tolerances, {format_count(settings['repeats'], 'solve')} each, at most {settings['time_limit']:g} s for a solve, "
+        "all entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
         "certified, relative to the optimum.",
     ]
     if own:
@@ -215,7 +219,22 @@ def session_lines(session: Session) -> list[str]:
         ]
         for gap, winners in winners_by_gap.items():
             lines += _group_rows(winners, problems, entrants, gap)
-    return lines
+    return lines + failure_lines(session)
+
+
+def failure_lines(session: Session) -> list[str]:
+    """Return, for each entrant, how many of its solves prove no gap and in what words; [] if all prove one."""
+    lines = list[str]()
+    for entrant in dict.fromkeys(run["entrant"] for run in session["runs"]):
+        solves = [run for run in session["runs"] if run["entrant"] == entrant and run["ran"]]
+        words = Counter(run["status"] or "no words" for run in solves if run["relative_gap"] is None)
+        if words:
+            texts = [f"{' '.join(text.split())[:MAX_STATUS_LETTERS]} ({count})" for text, count in words.most_common(3)]
+            lines.append(
+                f"- {entrant}: {words.total()} of {format_count(len(solves), 'solve')} "
+                f"{'proves' if words.total() == 1 else 'prove'} no gap: {'; '.join(texts)}"
+            )
+    return ["", *lines] if lines else []
 
 
 def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[str], gap: float) -> list[str]:
@@ -235,10 +254,11 @@ def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[st
             if solves
             else ["-"] * 3
         )
-        spread = f"{median(solve.spread for solve in solves):.0%}" if solves else "-"
+        spread = _median_of_known(None if math.isnan(solve.spread) else solve.spread for solve in solves)
+        spread_text = "-" if math.isnan(spread) else f"{spread:.0%}"
         rows.append(
             f"| {name} | {gap:g} | {len(reached[name])} | {ratio_text(quotients[name])} | {len(solves)} | "
-            f"{' | '.join(cells)} | {spread} |"
+            f"{' | '.join(cells)} | {spread_text} |"
         )
     return rows
 

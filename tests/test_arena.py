@@ -26,6 +26,7 @@ from benchmarks.arena_session import (
 from benchmarks.arena_tables import (
     CheapestSolve,
     cheapest_solves,
+    failure_lines,
     names_in_tables,
     page_lines,
     ratio_text,
@@ -167,7 +168,7 @@ def solve_entry(problem: str, entrant: str, request: float, wall: float, gap: fl
     return {
         **{"problem": problem, "entrant": entrant, "request": request, "wall_seconds": wall, "cpu_seconds": wall / 2},
         **{"relative_gap": gap, "ran": True, "load": 1.25, "solver_seconds": wall / 4, "form": "primal"},
-        **{"lower": 1.0 - (gap or 0.0), "upper": 1.0, "denies_optimum": False},
+        **{"lower": 1.0 - (gap or 0.0), "upper": 1.0, "denies_optimum": False, "status": ""},
     }
 
 
@@ -196,7 +197,7 @@ def test_a_table_compares_on_the_common_problems() -> None:
     rows = [line.split("|")[1:-1] for line in lines if line.startswith(("| a", "| b"))]
     cells = [[cell.strip() for cell in row] for row in rows]
     assert cells[0] == ["a", "0.001", "1", "4.00 (4.00 to 4.00)", "1", "2", "1", "0.5", "150%"]
-    assert cells[1] == ["b", "0.001", "1", "1.00 (1.00 to 1.00)", "1", "0.5", "0.25", "0.125", "0%"]
+    assert cells[1] == ["b", "0.001", "1", "1.00 (1.00 to 1.00)", "1", "0.5", "0.25", "0.125", "-"]
     assert (
         "2026, 1 continuation:" in lines[0]
         and "load 1.2 in the median" in lines[0]
@@ -226,6 +227,22 @@ def test_a_page_has_every_problem_with_its_interval_and_pictures() -> None:
     text = "\n".join(page_lines([hand_session()], ["work.svg"]))
     assert "| p | [0.9999999, 1] | 3 (1e-06, primal) | 0.5 (1e-06, primal) |" in text
     assert "| q | [1, 1] | - | - |" in text and "![work.svg](work.svg)" in text
+
+
+def test_solves_without_a_gap_say_why_and_a_single_solve_has_no_spread() -> None:
+    runs = [solve_entry("p", "a", 1e-6, 1.0, 1e-7), {**solve_entry("q", "a", 1e-6, 1.0, None), "status": "sing\nular"}]
+    lines = session_lines(hand_session(runs))
+    assert lines[-1] == "- a: 1 of 2 solves proves no gap: sing ular (1)"
+    (row,) = (line for line in lines if line.startswith("| a | 1e-06"))
+    winner = cheapest_solves(hand_session(runs), 1e-6)["p", "a"]
+    assert row.endswith("| - |") and winner is not None and math.isnan(winner.spread)
+    assert failure_lines(hand_session(runs[:1])) == []
+
+
+def test_the_command_refuses_names_of_no_problem_and_makes_the_folder(tmp_path: Path, capsys: Any) -> None:
+    target = tmp_path / "new" / "results.json"
+    assert main(["--entrants", "cvxpy:clarabel", "--problems", "lassso", "--to", str(target)]) == 2
+    assert "'lassso'" in capsys.readouterr().err and target.parent.is_dir()
 
 
 def test_forms_enter_beside_the_solvers_behind_cvxpy() -> None:
