@@ -170,6 +170,7 @@ def head_lines(session: Session) -> list[str]:
         else "load unknown"
     )
     entrants = list(dict.fromkeys(run["entrant"] for run in runs))
+    requests = ", ".join(f"{request:g}" for request in settings["requests"])
     own = [name for name in entrants if not name.startswith(NAME_PREFIX) and ".py" not in name]
     continuations = format_count(len(session["starts"]) - 1, "continuation")
     lines = [
@@ -180,9 +181,9 @@ def head_lines(session: Session) -> list[str]:
         "- **What is timed**: the model, CVXPY's canonical form, the solver and the reading of the answer, in a "
         "process of its own with one thread; neither the start of the process nor the certificate. *solver s* is the "
         "solver alone, and all that a function of a file does.",
-        f"- **What was asked**: {', '.join(f'{request:g}' for request in settings['requests'])} as the value of all "
-        f"tolerances, {format_count(settings['repeats'], 'solve')} each, at most {settings['time_limit']:g} s for a solve, "
-        "all entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
+        f"- **What was asked**: {requests} as the value of all tolerances, "
+        f"{format_count(settings['repeats'], 'solve')} each, at most {settings['time_limit']:g} s for a solve, all "
+        "entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
         "certified, relative to the optimum.",
     ]
     if own:
