@@ -53,7 +53,8 @@ class RequestSummary:
     relative_gap
         The largest certified gap of the repeats over |optimum|; infinite for none.
     cpu_seconds, wall_seconds
-        Medians over the repeats, without the certificate; infinite if nothing was measured.
+        Medians over the repeats, without the certificate. A solve whose process was killed has no processor seconds;
+        its wall seconds, at least the limit, stand for them.
     """
 
     relative_gap: float
@@ -89,8 +90,8 @@ def summaries_by_entrant(session: Session, family: str) -> Summaries:
 def _summary(repeats: Sequence[Any]) -> RequestSummary:
     """Return the summary of the repeats of a request."""
     gaps = [math.inf if run["relative_gap"] is None else run["relative_gap"] for run in repeats]
-    cpu = [run["cpu_seconds"] for run in repeats if run["cpu_seconds"] is not None]
-    return RequestSummary(max(gaps), median(cpu) if cpu else math.inf, median(run["wall_seconds"] for run in repeats))
+    cpu = [run["wall_seconds"] if run["cpu_seconds"] is None else run["cpu_seconds"] for run in repeats]
+    return RequestSummary(max(gaps), median(cpu), median(run["wall_seconds"] for run in repeats))
 
 
 def seconds_to_gap(summaries: Summaries, gap: float) -> dict[str, dict[str, float]]:
@@ -159,9 +160,9 @@ def work_precision_lines(summaries: Summaries) -> dict[str, list[tuple[float, fl
         points = list[tuple[float, float, float]]()
         for request in requests:
             solves = [by_request[request] for by_request in by_problem.values() if request in by_request]
-            seconds = [one.cpu_seconds for one in solves if math.isfinite(one.cpu_seconds)]
+            seconds = [one.cpu_seconds for one in solves]
             gap = median(one.relative_gap for one in solves)
-            if seconds and math.isfinite(gap):
+            if math.isfinite(gap):
                 points.append((request, shifted_mean(seconds), max(gap, MIN_GAP)))
         lines[entrant] = points
     return lines

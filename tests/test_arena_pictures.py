@@ -18,7 +18,7 @@ from benchmarks.arena_pictures import (
     work_precision_lines,
     write_pictures,
 )
-from benchmarks.arena_tables import family_of
+from benchmarks.arena_tables import family_of, shifted_mean
 
 PROGRAMS = ("lpboost on signs 200 x 20", "erlpboost on signs 200 x 20", "norm_ball on signs 200 x 20")
 
@@ -75,6 +75,14 @@ def test_profiles_count_the_problems_that_all_entrants_take() -> None:
 def test_the_worst_repeat_decides_the_gap_and_the_median_the_seconds() -> None:
     summary = summaries_by_entrant(SESSION, "boosting")["a"][PROGRAMS[0]][1e-3]
     assert (summary.relative_gap, summary.wall_seconds, summary.cpu_seconds) == (2e-4, 2.0, 2.0)
+
+
+def test_a_killed_solve_counts_its_wall_seconds() -> None:
+    killed = {**solve(PROGRAMS[0], "a", 1e-3, 30.0, None), "cpu_seconds": None}
+    runs = [killed, solve(PROGRAMS[1], "a", 1e-3, 1.0, 1e-4), solve(PROGRAMS[2], "a", 1e-3, 1.0, 1e-4)]
+    summaries = summaries_by_entrant({"runs": runs}, "boosting")
+    assert summaries["a"][PROGRAMS[0]][1e-3].cpu_seconds == 30.0
+    assert work_precision_lines(summaries)["a"] == [(1e-3, pytest.approx(shifted_mean([30.0, 1.0, 1.0])), 1e-4)]
 
 
 def test_a_request_without_a_median_gap_has_no_point() -> None:
