@@ -1,33 +1,33 @@
 """The arena: entrants solve a frozen set of problems, interleaved in one session, and each answer is certified.
 
-    python benchmarks/arena.py --entrants interior cvxpy:clarabel mine.py mine.py:solve --to results.json
+    python benchmarks/arena.py --entrants interior cvxpy:clarabel mine.py mine.py:solve --keep FOLDER --to results.json
 
 An entrant is the name of a backend, a Python file with one Backend (for the boosting programs), or FILE:NAME of a
 function solve(problem, tol) of a CVXPY problem; `benchmarks/arena_entrant.py` is an example of both. Solvers behind
 CVXPY take all problems. Each entrant is asked for each request, `--repeats` times, by itself in a process with one
-thread, and all solves run in shuffled order. The file has each solve with its wall and processor seconds, without the
+thread, and all solves run in shuffled order. With `--forms primal dual`, each solver behind CVXPY enters in these forms
+too, and the tables have its best form. The file has each solve with its wall and processor seconds, without the
 certificate, and the load of the machine; the processor and the versions; and the digest of each problem.
 
+You can stop the command and run it again at any time: it does not repeat the solves in the folder of --keep, and
+refuses a folder of another commit, machine or request. No solve begins after `--budget` seconds.
+
     python benchmarks/arena.py --merge a.json b.json --to all.json
-    python benchmarks/arena.py --verify all.json
+    python benchmarks/arena.py --verify all.json --page FOLDER/arena.md
 
 Files merge if they are of the same version of the set; seconds of different sessions are never compared with each
-other. --pictures FOLDER draws the profiles of each session and its work against precision, family by family. --freeze
-writes the digests of a new version.
+other. --page writes a page with the tables and, beside it, the pictures: the profiles of each session and its work
+against precision, family by family. --freeze writes the digests of a new version.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 # One thread a process, before NumPy is loaded; the processes of the solvers inherit it.
@@ -36,156 +36,14 @@ if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from benchmarks.arena_problems import INSTANCES, VERSION, ArenaProblem, arena_problems
-from boostopt import precision
-from boostopt._utils.environment import environment_info, source_version
+from benchmarks.arena_problems import INSTANCES, VERSION, arena_problems
+from benchmarks.arena_session import REQUESTS, SET_FILE, SessionSettings, check_digests, measure
+from benchmarks.arena_tables import GAPS, page_lines, session_intervals, session_lines
 from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
-from boostopt._utils.user_modules import is_place_in_file
-from boostopt.backends.cvxpy.cvxpy_backend import NAME_PREFIX
-from boostopt.comparison.solve_record import SolveRecord
-from boostopt.comparison.work_precision.precision_points import SOLVER_PHASES
 from boostopt.errors import BoostoptError, DataError
 
-SET_FILE = Path(__file__).with_name("arena_set.json")
-"""The digests of the problems of the version."""
-
-REQUESTS = (1e-3, 1e-5, 1e-7, 1e-9)
-"""Default requests."""
-
-GAPS = (1e-3, 1e-6)
-"""The relative gaps of the tables, over |optimum|."""
-
-SHIFT = 0.01
-"""Shift of the geometric means, in seconds."""
-
 Document = Mapping[str, Any]
-
-
-def frozen_digests() -> dict[str, str]:
-    """Return the digests of the problems of the version by name, from the file of the set."""
-    content = json.loads(SET_FILE.read_text(encoding="utf-8"))
-    if content["arena"] != VERSION:
-        raise DataError(
-            f"expected version {VERSION} of the set in {SET_FILE}; it has {content['arena']}. Run --freeze."
-        )
-    return content["problems"]
-
-
-def check_digests(digests: Mapping[str, str], source: str) -> None:
-    """Raise DataError if the digest of a problem is not that of the version."""
-    expected = frozen_digests()
-    for name, digest in digests.items():
-        if expected.get(name) != digest:
-            raise DataError(
-                f"expected problem {name!r} of version {VERSION} of the arena; {source} has another one. Results on it "
-                "cannot be compared: use the version of boostopt that made it, or run it again."
-            )
-
-
-def takes_family(entrant: str, family: str) -> bool:
-    """Return whether an entrant is for problems of a family: backends for programs, functions for CVXPY problems."""
-    if is_place_in_file(entrant):
-        return family != "boosting"
-    return family == "boosting" or entrant.startswith(NAME_PREFIX)
-
-
-def label_of(entrant: str) -> str:
-    """Return the name of an entrant in results: that of a file without its folder."""
-    return Path(entrant).name if ".py" in entrant else entrant
-
-
-def run_record(run: SolveRecord, entrant: str, load: float) -> dict[str, Any]:
-    """Return a solve as plain values."""
-    phases = [run.phases.get(phase) for phase in SOLVER_PHASES]
-    return {
-        "problem": run.program,
-        "entrant": entrant,
-        "version": run.solver_version,
-        "request": run.tol,
-        "repeat": run.repeat,
-        "form": run.form,
-        "relative_gap": run.relative_gap if math.isfinite(run.relative_gap) else None,
-        "claims": run.claims,
-        "stopping_test_ratio": run.stopping_test_ratio,
-        "iterations": run.iterations,
-        "wall_seconds": math.fsum(seconds or 0.0 for seconds in phases),
-        "cpu_seconds": run.cpu_seconds,
-        "load": round(load, 2),
-        "status": run.reason if not run.ran else run.error or run.solver_status or "",
-        "ran": run.ran,
-    }
-
-
-def record_load(
-    loads: dict[tuple[str, str, float, int], float],
-    progress: Callable[[str], None],
-    n_done: int,
-    n_all: int,
-    run: SolveRecord,
-) -> None:
-    """Record the load of the machine at the end of a solve, and show the progress."""
-    loads[run.program, run.backend, run.tol, run.repeat] = os.getloadavg()[0]
-    progress(f"{n_done} of {n_all}: {run.backend} on {run.program} at {run.tol:g}")
-
-
-def measure(
-    problems: Mapping[str, ArenaProblem],
-    entrants: Sequence[str],
-    requests: Sequence[float] = REQUESTS,
-    repeats: int = 3,
-    time_limit: float = 30.0,
-    progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Return the document of one session: all entrants on all problems, in shuffled order.
-
-    Parameters
-    ----------
-    problems
-        The problems by name.
-    entrants
-        Names of backends, Python files, and places FILE:NAME.
-    requests, repeats, time_limit
-        The requests, each solved so many times; the limit of a solve in seconds.
-    progress
-        A function that is called with a line after each solve.
-    """
-    digests = {name: problem.digest for name, problem in problems.items()}
-    check_digests(digests, "benchmarks/arena_problems.py")
-    started, runs = datetime.now(UTC), list[dict[str, Any]]()
-    for family_group in (("boosting",), ("cvxpy", "files")):
-        statements = {name: problem.make() for name, problem in problems.items() if problem.family in family_group}
-        names = [entrant for entrant in entrants if takes_family(entrant, family_group[0])]
-        if not statements or not names:
-            continue
-        labels = [label_of(name) for name in names]
-        if family_group[0] != "boosting":
-            names = [name.removeprefix(NAME_PREFIX) for name in names]
-        loads: dict[tuple[str, str, float, int], float] = {}
-        result = precision(
-            statements,
-            names,
-            requests,
-            repeats,
-            isolate=True,
-            threads=1,
-            time_limit=time_limit,
-            warm_up="smallest",
-            progress=partial(record_load, loads, progress),
-        )
-        label_by_backend = dict(zip(result.backends, labels, strict=True))
-        for run in result.runs:
-            load = loads.get((run.program, run.backend, run.tol, run.repeat), math.nan)
-            runs.append(run_record(run, label_by_backend[run.backend], load))
-    session = {
-        "date": started.isoformat(timespec="seconds"),
-        "boostopt": source_version(),
-        "machine": environment_info(),
-        "settings": {"requests": list(requests), "repeats": repeats, "time_limit": time_limit},
-        "problems": digests,
-        "runs": runs,
-    }
-    return {"arena": VERSION, "sessions": [session]}
 
 
 def merge(documents: Mapping[str, Document]) -> dict[str, Any]:
@@ -194,7 +52,8 @@ def merge(documents: Mapping[str, Document]) -> dict[str, Any]:
     Raises
     ------
     DataError
-        A file is of another version of the set, a problem in it is another one, or two files have the same session.
+        A file is of another version of the set, a problem in it is another one, two files have the same session, or
+        two intervals of a problem have no point in common.
     """
     sessions = list[Any]()
     for source, document in documents.items():
@@ -210,82 +69,18 @@ def merge(documents: Mapping[str, Document]) -> dict[str, Any]:
                     f"expected each session once; that of {session['date']} in {source} came before. Name it once."
                 )
             sessions.append(session)
+    check_intervals(sessions)
     return {"arena": VERSION, "sessions": sorted(sessions, key=lambda session: session["date"])}
 
 
-def cheapest_solves(session: Document, gap: float) -> dict[tuple[str, str], dict[str, float] | None]:
-    """Return, by problem and entrant, the cheapest request each of whose repeats proves a relative gap; None for none.
-
-    Returns
-    -------
-    dict
-        Median wall and processor seconds, the spread of the wall seconds (largest less smallest, over the median), and
-        the request.
-    """
-    groups: dict[tuple[str, str], dict[float, list[Any]]] = {}
-    for run in session["runs"]:
-        if run["ran"]:
-            groups.setdefault((run["problem"], run["entrant"]), {}).setdefault(run["request"], []).append(run)
-    cheapest: dict[tuple[str, str], dict[str, float] | None] = {}
-    for key, by_request in groups.items():
-        candidates = list[dict[str, float]]()
-        for request, runs in by_request.items():
-            if all(run["relative_gap"] is not None and run["relative_gap"] <= gap for run in runs):
-                wall = [run["wall_seconds"] for run in runs]
-                cpu = [run["cpu_seconds"] for run in runs if run["cpu_seconds"] is not None]
-                candidates.append(
-                    {
-                        "wall": median(wall),
-                        "cpu": median(cpu) if cpu else math.nan,
-                        "spread": (max(wall) - min(wall)) / max(median(wall), 1e-9),
-                        "request": request,
-                    }
-                )
-        cheapest[key] = min(candidates, key=lambda candidate: candidate["wall"], default=None)
-    return cheapest
-
-
-def shifted_mean(seconds: Iterable[float]) -> float:
-    """Return the geometric mean of seconds, shifted by `SHIFT`."""
-    logarithms = [math.log(value + SHIFT) for value in seconds]
-    return math.exp(math.fsum(logarithms) / len(logarithms)) - SHIFT if logarithms else math.nan
-
-
-def session_lines(session: Document) -> list[str]:
-    """Return the table of a session as lines of Markdown: what each entrant reached, and what that cost."""
-    machine, settings = session["machine"], session["settings"]
-    loads = [run["load"] for run in session["runs"] if run["ran"] and run["load"] is not None]
-    load_text = f"load {median(loads):.1f} (at most {max(loads):.1f})" if loads else "nothing ran"
-    lines = [
-        f"Session of {session['date']}: boostopt {session['boostopt']}, {machine['cpu']}, {machine['cores']} cores, "
-        f"{load_text}.",
-        f"Requests {', '.join(f'{request:g}' for request in settings['requests'])}, {settings['repeats']} repeats, "
-        f"{settings['time_limit']:g} s for a solve. Seconds: geometric means, shifted by {SHIFT:g} s, of the medians "
-        "of the cheapest request, without the certificate, over the common problems: those on which all entrants that "
-        "take the same problems reach the gap. Spread: the median of the largest less the smallest wall seconds, over "
-        "the median of the repeats.",
-        "",
-        "| entrant | problems | relative gap | reached | common | wall s | CPU s | spread |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for gap in GAPS:
-        cheapest = cheapest_solves(session, gap)
-        counts = {
-            entrant: frozenset(problem for problem, winner in cheapest if winner == entrant)
-            for entrant in dict.fromkeys(entrant for _, entrant in cheapest)
-        }
-        for entrant, problems in counts.items():
-            rivals = [rival for rival, names_of_rival in counts.items() if names_of_rival == problems]
-            common = [name for name in problems if all(cheapest[name, rival] is not None for rival in rivals)]
-            solves = [solve for name in sorted(common) if (solve := cheapest[name, entrant]) is not None]
-            n_reached = sum(cheapest[name, entrant] is not None for name in problems)
-            spread = f"{median(solve['spread'] for solve in solves):.0%}" if solves else "-"
-            lines.append(
-                f"| {entrant} | {len(problems)} | {gap:g} | {n_reached} | {len(common)} | "
-                f"{shifted_mean(solve['wall'] for solve in solves):.3g} | "
-                f"{shifted_mean(solve['cpu'] for solve in solves):.3g} | {spread} |"
+def check_intervals(sessions: Sequence[Document]) -> None:
+    """Raise DataError if the intervals of a problem, over all sessions, have no point in common."""
+    for name, (lower, upper) in session_intervals({"runs": [run for one in sessions for run in one["runs"]]}).items():
+        if lower > upper:
+            raise DataError(
+                f"expected intervals of {name!r} that have a point in common; one ends at {upper:.17g}, another begins "
+                f"at {lower:.17g}. One of them is false: report the file as a fault of boostopt."
             )
-    return lines
 
 
 def load(path: Path) -> Any:
@@ -320,16 +115,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--entrants", nargs="+", help="names of backends, files, and places FILE:NAME")
     parser.add_argument("--problems", default="", help="only problems whose name contains this text")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--requests", type=float, nargs="+", default=list(REQUESTS))
-    parser.add_argument("--time-limit", type=float, default=30.0, help="seconds for a solve")
+    parser.add_argument("--repeats", type=int, default=3, help="solves of each request (3)")
+    parser.add_argument("--requests", type=float, nargs="+", default=list(REQUESTS), help="values of all tolerances")
+    parser.add_argument("--time-limit", type=float, default=30.0, help="seconds for a solve (30)")
+    parser.add_argument("--forms", nargs="+", default=[], help="forms in which solvers behind CVXPY enter too")
+    parser.add_argument("--keep", type=Path, help="the folder of finished solves, made if missing")
+    parser.add_argument("--budget", type=float, help="seconds after which no solve begins; run it again with --keep")
     parser.add_argument("--instances", type=Path, default=INSTANCES, help="the folder of files of others")
     parser.add_argument("--to", type=Path, help="the file of the results")
     parser.add_argument("--merge", type=Path, nargs="+", help="files to merge into --to")
     parser.add_argument("--verify", type=Path, help="a file whose version and problems are compared with the set")
     parser.add_argument("--pictures", type=Path, help="the folder of pictures of the sessions")
+    parser.add_argument("--page", type=Path, help="a page of the sessions in Markdown, with the pictures beside it")
     parser.add_argument("--freeze", action="store_true", help="write the digests of a new version of the set")
     options = parser.parse_args(arguments)
+    if options.to is not None:
+        options.to.parent.mkdir(parents=True, exist_ok=True)  # before the session, whose results must find their place
     try:
         if options.freeze:
             freeze()
@@ -342,28 +143,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
             problems = {
                 name: problem for name, problem in arena_problems(options.instances).items() if options.problems in name
             }
+            if not problems:
+                raise DataError(
+                    f"expected a problem whose name has {options.problems!r}; got none. Name a part of one."
+                )
             document = measure(
                 problems,
                 options.entrants,
-                options.requests,
-                options.repeats,
-                options.time_limit,
+                SessionSettings(
+                    requests=options.requests,
+                    repeats=options.repeats,
+                    time_limit=options.time_limit,
+                    forms=options.forms,
+                ),
+                options.keep,
+                options.budget,
                 lambda text: print(text, file=sys.stderr, flush=True),
             )
         else:
             parser.error("expected --entrants, --merge, --verify or --freeze; got none of them. Name one.")
+        if options.to is not None:
+            text = to_json_text(document).encode()
+            write_atomically(options.to, lambda out: out.write(text))
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    if options.to is not None:
-        text = to_json_text(document).encode()
-        write_atomically(options.to, lambda out: out.write(text))
     for session in document["sessions"]:
         print("\n".join(session_lines(session)), end="\n\n")
-    if options.pictures is not None:
+    folder = options.pictures if options.page is None else options.page.parent
+    paths = list[Path]()
+    if folder is not None:
         from benchmarks.arena_pictures import write_pictures  # loads matplotlib, which a session does not need
 
-        print("\n".join(str(path) for path in write_pictures(document["sessions"], options.pictures, GAPS[-1])))
+        paths = write_pictures(document["sessions"], folder, GAPS[-1])
+    if options.page is not None:
+        lines = page_lines(document["sessions"], [path.name for path in paths])
+        options.page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        paths.append(options.page)
+    if paths:
+        print("\n".join(map(str, paths)))
     return 0
 
 

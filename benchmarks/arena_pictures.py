@@ -1,4 +1,4 @@
-"""Pictures of a session of the arena: performance, data and gap profiles, and work against precision, by family.
+"""Pictures of a session of the arena: performance, data and gap profiles, and work against precision, by group.
 
     python benchmarks/arena.py --verify results.json --pictures FOLDER
 
@@ -22,26 +22,26 @@ from matplotlib.axis import XAxis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmarks.arena import SHIFT, shifted_mean
-from benchmarks.arena_problems import arena_problems
+from benchmarks.arena_tables import (
+    SHIFT,
+    cheapest_solves,
+    family_of,
+    names_in_tables,
+    problem_groups,
+    shifted_mean,
+)
 from boostopt._utils.array_types import Array
 from boostopt.pictures.style import curve_style, escape_label, make_panels
 
 MIN_GAP = 1e-12
 """The smallest relative gap on a scale; smaller gaps are drawn there."""
 
+MIN_PROBLEMS = 3
+"""The least number of problems of a group that has pictures: profiles of fewer are single steps."""
+
 Session = Mapping[str, Any]
 Curve = tuple[Array, Array]
 """The steps of a profile: abscissas in ascending order, and the share of problems up to each."""
-
-
-def family_of(problem: str) -> str:
-    """Return the family of a problem by name; what is not in the set without files of others is a file."""
-    return FAMILIES.get(problem, "files")
-
-
-FAMILIES = {name: problem.family for name, problem in arena_problems(None).items()}
-"""Family by problem."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class RequestSummary:
     relative_gap
         The largest certified gap of the repeats over |optimum|; infinite for none.
     cpu_seconds, wall_seconds
-        Medians over the repeats, without the certificate; infinite if nothing was measured.
+        Medians over the repeats, without the certificate. A solve whose process was killed has no processor seconds;
+        its wall seconds, at least the limit, stand for them.
     """
 
     relative_gap: float
@@ -66,10 +67,14 @@ Summaries = Mapping[str, Mapping[str, Mapping[float, RequestSummary]]]
 
 
 def summaries_by_entrant(session: Session, family: str) -> Summaries:
-    """Return the summaries of the problems of a family that each entrant of the family took."""
+    """Return the summaries of the problems of a family that each entrant of the family took.
+
+    A form of a solver that also enters without one is left out: pictures are of the solver's own choice.
+    """
+    rows = names_in_tables(list(dict.fromkeys(run["entrant"] for run in session["runs"])))
     runs: dict[str, dict[str, dict[float, list[Any]]]] = {}
     for run in session["runs"]:
-        if run["ran"] and family_of(run["problem"]) == family:
+        if run["ran"] and family_of(run["problem"]) == family and rows[run["entrant"]][0] == run["entrant"]:
             by_problem = runs.setdefault(run["entrant"], {}).setdefault(run["problem"], {})
             by_problem.setdefault(run["request"], []).append(run)
     return {
@@ -85,8 +90,8 @@ def summaries_by_entrant(session: Session, family: str) -> Summaries:
 def _summary(repeats: Sequence[Any]) -> RequestSummary:
     """Return the summary of the repeats of a request."""
     gaps = [math.inf if run["relative_gap"] is None else run["relative_gap"] for run in repeats]
-    cpu = [run["cpu_seconds"] for run in repeats if run["cpu_seconds"] is not None]
-    return RequestSummary(max(gaps), median(cpu) if cpu else math.inf, median(run["wall_seconds"] for run in repeats))
+    cpu = [run["wall_seconds"] if run["cpu_seconds"] is None else run["cpu_seconds"] for run in repeats]
+    return RequestSummary(max(gaps), median(cpu), median(run["wall_seconds"] for run in repeats))
 
 
 def seconds_to_gap(summaries: Summaries, gap: float) -> dict[str, dict[str, float]]:
@@ -155,9 +160,9 @@ def work_precision_lines(summaries: Summaries) -> dict[str, list[tuple[float, fl
         points = list[tuple[float, float, float]]()
         for request in requests:
             solves = [by_request[request] for by_request in by_problem.values() if request in by_request]
-            seconds = [one.cpu_seconds for one in solves if math.isfinite(one.cpu_seconds)]
+            seconds = [one.cpu_seconds for one in solves]
             gap = median(one.relative_gap for one in solves)
-            if seconds and math.isfinite(gap):
+            if math.isfinite(gap):
                 points.append((request, shifted_mean(seconds), max(gap, MIN_GAP)))
         lines[entrant] = points
     return lines
@@ -246,14 +251,31 @@ def draw_work_precision(session: Session, family: str) -> Figure:
     return panels.figure
 
 
-def write_pictures(sessions: Sequence[Session], folder: Path, gap: float) -> list[Path]:
-    """Write the pictures of each session and family as SVG into a folder, which is made, and return their paths."""
+def sessions_of_groups(session: Session, min_problems: int) -> dict[str, tuple[str, Session]]:
+    """Return the family and the solves of each group of problems that the same entrants take, by name of the group.
+
+    Groups of fewer problems than the least number are left out.
+    """
+    groups = problem_groups(cheapest_solves(session, 1.0))
+    parts: dict[str, tuple[str, Session]] = {}
+    for (family, *_), problems in groups.items():
+        if len(problems) >= min_problems:
+            n_parts = sum(one == family for one, _ in parts.values())
+            runs = [run for run in session["runs"] if run["problem"] in problems and run["ran"]]
+            parts[f"{family}_{n_parts}"] = family, {**session, "runs": runs}
+    return parts
+
+
+def write_pictures(
+    sessions: Sequence[Session], folder: Path, gap: float, min_problems: int = MIN_PROBLEMS
+) -> list[Path]:
+    """Write the pictures of each session and group as SVG into a folder, which is made, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = list[Path]()
     for k, session in enumerate(sessions):
-        for family in dict.fromkeys(family_of(run["problem"]) for run in session["runs"] if run["ran"]):
-            figures = {"profiles": draw_profiles(session, family, gap), "work": draw_work_precision(session, family)}
+        for name, (family, part) in sessions_of_groups(session, min_problems).items():
+            figures = {"profiles": draw_profiles(part, family, gap), "work": draw_work_precision(part, family)}
             for kind, figure in figures.items():
-                paths.append(folder / f"{kind}_{family}_{k}.svg")
+                paths.append(folder / f"{kind}_{name}_{k}.svg")
                 figure.savefig(paths[-1], metadata={"Date": None})
     return paths

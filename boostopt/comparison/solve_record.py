@@ -212,7 +212,7 @@ class SolveRecord:
         Seconds of the solve, infinite if the backend was not run.
     cpu_seconds
         Processor seconds of the attempts, summed over the threads of the process that made them, without certificates;
-        None in files older than this measurement.
+        None if a process was killed or crashed, and in files older than this measurement.
     seconds_build, seconds_canonicalize, seconds_solve, seconds_recover, seconds_certify
         Seconds of each phase.
     log
@@ -522,9 +522,9 @@ def _stopping_test(attempt: Attempt) -> dict[str, float] | None:
 
 
 def _total_cpu_seconds(attempts: Sequence[Attempt]) -> float | None:
-    """Return the processor seconds of all attempts; None if none was measured."""
+    """Return the processor seconds of all attempts; None if none was measured, or one ended with its process."""
     seconds = [attempt.statistics[CPU_SECONDS] for attempt in attempts if CPU_SECONDS in attempt.statistics]
-    return math.fsum(seconds) if seconds else None
+    return None if not seconds or None in seconds else math.fsum(seconds)
 
 
 def _problem_fields(certificate: AnswerCertificate) -> dict[str, Any]:

@@ -44,7 +44,9 @@ def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> SolveReco
 def test_a_failure_is_of_a_kind(script: tuple[object, ...], behaviour: str, kind: str) -> None:
     row = row_of(Fake("failing", script, action=behaviour), isolate=behaviour in ("abort", "hang"))
     assert row.result == "failed" and row.failure == kind and kind in FAILURE_KINDS
-    assert parse_record(plain(row.to_file_entry())).failure == kind
+    assert (row.cpu_seconds is None) == (kind in ("crashed", "killed") or not row.log)  # of a process that ended
+    read = parse_record(plain(row.to_file_entry()))
+    assert read.failure == kind and read.cpu_seconds == row.cpu_seconds
 
 
 def test_row_that_reached_its_gap_or_was_not_run_has_no_failure() -> None:

@@ -409,6 +409,7 @@ def test_a_crash_and_a_hang_are_rows() -> None:
     crashed, hung, right = compare(bounded(), [crash, hang, "clarabel"], time_limit=2.0, isolate=True).rows
     assert crashed.failure == "crashed" and "exit code 3" in (crashed.error or "")
     assert hung.failure == "killed" and hung.solver_output == "still here" and hung.seconds < 10.0
+    assert crashed.cpu_seconds is None and hung.cpu_seconds is None and (right.cpu_seconds or 0.0) > 0.0
     assert right.has_target_gap and right.isolated and right.lower <= -1.5 <= right.upper
 
 

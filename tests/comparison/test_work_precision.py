@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from boostopt import DataError, OptionError, WorkPrecision, load_problem, precis
 from boostopt.backends.accuracy_profiles import Profile
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.comparison import ConeSolver
+from boostopt.comparison.benchmark import GAPS
 from boostopt.comparison.documents import load_results
+from boostopt.comparison.rendering.precision_tables import table_gaps
 from boostopt.comparison.work_precision.precision_points import cheapest_point
 from boostopt.programs.program import Program
 
@@ -281,8 +284,18 @@ def test_tables_say_what_was_asked_and_of_which_form_each_number_is() -> None:
     for text in (str(result), result.to_markdown(), result.to_html()):
         assert "1e-02, 1e-04, 1e-06" in text and "primal/density" in text and "primal" in text
     latex = result.to_latex(label="tab:x")
-    assert latex.count(r"\multicolumn{4}{c}{gap") == 3 and r"\label{tab:x}" in latex and "$10^{-4}$" in latex
+    assert latex.count(r"\multicolumn{4}{c}{gap") == 2 and r"\label{tab:x}" in latex and "$10^{-4}$" in latex
     assert re.search(r"\*\*[0-9.e-]+\*\*", result.to_markdown())
+
+
+def test_tables_have_the_gaps_that_were_asked_or_are_proved() -> None:
+    assert table_gaps(measurement()) == (1e-3, 1e-6)
+    runs = measurement().runs
+    assert table_gaps(replace(measurement(), runs=(replace(runs[0], scaled_gap=1e-10), *runs[1:]))) == GAPS
+    assert table_gaps(precision(reference_lpboost(), "interior", 1e-9)) == GAPS
+    (run,) = precision(reference_lpboost(), "interior", 1e-2).runs
+    rough = replace(precision(reference_lpboost(), "interior", 1e-2), runs=(replace(run, scaled_gap=0.25),))
+    assert table_gaps(rough) == (1e-3,) and "not reached" in str(rough)
 
 
 def test_csv_has_a_line_for_each_point() -> None:

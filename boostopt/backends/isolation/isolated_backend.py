@@ -20,6 +20,7 @@ from boostopt.backends.base import Attempt, Backend, BackendWrapper, Capability,
 from boostopt.backends.external_exceptions import MAX_ERROR_LENGTH
 from boostopt.backends.guarded_backend import GuardedBackend, sanitize_attempt, solve_time_since
 from boostopt.backends.isolation.pickling import NotPicklable, dump
+from boostopt.backends.isolation.processor_time import CPU_SECONDS
 from boostopt.backends.isolation.worker_pool import (
     START_SECONDS,
     WorkerDied,
@@ -340,9 +341,10 @@ def _remaining(end: float, maximum: float = math.inf) -> float:
 
 
 def _failed_attempt(status: str, error: str, output: str, began: float) -> Attempt:
-    """Return an attempt that ended because its process ended."""
+    """Return an attempt that ended because its process ended; its processor time is unknown."""
     error += _last_printed_line(output)
-    attempt = Attempt("", {}, status, False, times=solve_time_since(began), error=error[:MAX_ERROR_LENGTH])
+    times, unknown = solve_time_since(began), {CPU_SECONDS: None}
+    attempt = Attempt("", {}, status, False, times=times, statistics=unknown, error=error[:MAX_ERROR_LENGTH])
     return _with_printed(attempt, output)
 
 

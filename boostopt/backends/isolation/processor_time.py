@@ -9,7 +9,10 @@ from dataclasses import replace
 from boostopt.backends.base import Attempt
 
 CPU_SECONDS = "cpu_seconds"
-"""A statistic of an attempt: the processor time of all threads of the process during the attempt, in seconds."""
+"""A statistic of an attempt: the processor time of all threads of the process during the attempt, in seconds.
+
+It is None if the process ended before it could tell its time.
+"""
 
 
 def with_cpu_seconds(attempts: Iterator[Attempt]) -> Iterator[Attempt]:

@@ -65,6 +65,18 @@ def row_name(results: PrecisionLines, entry: CheapestRequest, form: str) -> str:
     return f"{program}{entry.backend}{f', {form}' if form else ''}"
 
 
+def table_gaps(results: PrecisionLines) -> tuple[float, ...]:
+    """Return the default gaps of tables, without those finer than every request that no answer proves either.
+
+    Nobody asked for these, so that an empty column would look like a failure of the solvers.
+    """
+    finest = min(results.requests)
+    gaps = tuple(
+        gap for gap in GAPS if gap >= finest or any(entry.point is not None for entry in results.cheapest(gap))
+    )
+    return gaps or GAPS[:1]
+
+
 def cheapest_rows(results: PrecisionLines, gaps: Sequence[float]) -> list[tuple[str, tuple[CheapestRequest, ...]]]:
     """Return the name of each row, and its cheapest request for each gap."""
     rows = list[tuple[str, tuple[CheapestRequest, ...]]]()
@@ -114,8 +126,9 @@ def _gap_cell(gap: float | None) -> str:
     return "-" if gap is None or not math.isfinite(gap) else f"{gap:.1e}" if gap else "0"
 
 
-def paper_table(results: PrecisionLines, gaps: Sequence[float] = GAPS) -> PaperTable:
+def paper_table(results: PrecisionLines) -> PaperTable:
     """Return solvers against gaps: the cheapest request, iterations and seconds; the fewest seconds are bold."""
+    gaps = table_gaps(results)
     rows = cheapest_rows(results, gaps)
     groups = [f"gap {format_power_of_ten(gap)}" for gap in gaps]
     n = len(CHEAPEST_NAMES)
@@ -177,7 +190,7 @@ class PrecisionTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         results = self.results
-        rows = cheapest_rows(results, GAPS)
+        rows = cheapest_rows(results, table_gaps(results))
         yield Text("The cheapest request for each certified gap", "bold")
         folded_rows = [(name.replace(", ", ",\n"), entries) for name, entries in rows]
         layouts = [_wide_cheapest_table(rows), _wide_cheapest_table(folded_rows), _narrow_cheapest_table(rows)]
@@ -247,8 +260,9 @@ def _point_table(points: Sequence[PrecisionPoint], columns: Sequence[int]) -> Ta
 
 def html_tables(results: PrecisionLines) -> str:
     """Return the table of the cheapest requests and those of all solves as HTML."""
-    rows = cheapest_rows(results, GAPS)
-    names = [f"gap {format_power_of_ten(gap)}: {name}" for gap in GAPS for name in CHEAPEST_NAMES]
+    gaps = table_gaps(results)
+    rows = cheapest_rows(results, gaps)
+    names = [f"gap {format_power_of_ten(gap)}: {name}" for gap in gaps for name in CHEAPEST_NAMES]
     cells = [(name, *(cell for entry in entries for cell in cheapest_cells(entry))) for name, entries in rows]
     title = f"{_headline(results)}{cheapest_caption(results)}"
     tables = [html_table(title, cells, ("solver", *names))]
