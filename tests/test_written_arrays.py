@@ -622,7 +622,13 @@ def test_a_path_among_pieces_that_write() -> None:
 
 @pytest.mark.parametrize(
     "oracle_class",
-    (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps, boostopt.oracles.DepthTwoTrees),
+    (
+        DecisionStumps,
+        boostopt.oracles.RawFeatures,
+        boostopt.oracles.BinnedStumps,
+        boostopt.oracles.DepthTwoTrees,
+        boostopt.oracles.MulticlassStumps,
+    ),
 )
 def test_oracles_have_copies_of_their_examples(oracle_class: Any) -> None:
     features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)

@@ -306,6 +306,7 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
 
 def _n_features(hypothesis: Hypothesis) -> int | None:
     """Return the number of features that a hypothesis takes; None if it is unknown."""
+    require(hypothesis.class_labels is None, f"a hypothesis has a value for each of several classes: {hypothesis}")
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn | DepthTwoTree):

@@ -18,6 +18,8 @@ from .limited_class import monotone_votes as monotone_votes
 from .limited_class import vote_caps as vote_caps
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
+from .multiclass.multiclass_stump import MulticlassStump as MulticlassStump
+from .multiclass.multiclass_stump_oracle import MulticlassStumps as MulticlassStumps
 from .raw_feature_oracle import Feature as Feature
 from .raw_feature_oracle import RawFeatures as RawFeatures
 from .rbf.network_fitting import RBFSettings as RBFSettings

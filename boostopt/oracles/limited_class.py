@@ -328,6 +328,10 @@ class LimitedClass(Oracle):
         return None
 
     @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        return self._oracle.class_labels
+
+    @property
     def total(self) -> float:
         return self._oracle.total
 

@@ -48,6 +48,7 @@ from boostopt.oracles import (
     KernelColumns,
     LimitedClass,
     MarginLimit,
+    MulticlassStumps,
     Query,
     RawFeatures,
     RBFNetworks,
@@ -171,6 +172,7 @@ ORACLES = (
     Attack("DecisionStumps", DecisionStumps, data(), {**DATA, "reflexive": FLAG}),
     Attack("BinnedStumps", BinnedStumps, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE, "codes": PATH | NONE}),
     Attack("DepthTwoTrees", DepthTwoTrees, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE}),
+    Attack("MulticlassStumps", MulticlassStumps, data(), DATA),
     Attack("RawFeatures", RawFeatures, data(), {**DATA, "reflexive": FLAG}),
     Attack(
         "KernelColumns",

@@ -11,13 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
-from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
+from boostopt.boosting.run.combined_hypothesis import (
+    AtZero,
+    class_labels_of,
+    leading_classes,
+    predicted_classes,
+    weighted_vote,
+)
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
 from boostopt.boosting.run.run_state import MEMORY_PAST_WEIGHT, OracleBounds
@@ -26,7 +32,7 @@ from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import Round
 from boostopt.boosting.stopping_rules import RULES
 from boostopt.boosting_certificates.certificate import Certificate
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program
@@ -242,12 +248,20 @@ class Run:
         lower = max(program.certify(d, w).lower for d in tangents)
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
 
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        """The labels of the classes if the hypotheses have a value for each class; None for the classes -1 and 1."""
+        return class_labels_of(self.hypotheses)
+
+    def decision_function(self, X: Any) -> Float[Array, "n ..."]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X.
+
+        If the hypotheses have a value for each of K classes, the shape is (n, K), with the classes of `class_labels`.
+        """
         return weighted_vote(self.hypotheses, self.w, X)
 
-    def predict(self, X: Any, at_zero: AtZero = "majority") -> Int8[Array, " n"]:
-        """Return the class -1 or 1 of each row of X.
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Array:
+        """Return the class of each row of X, shape (n,): -1 or 1 as int8, or one of `class_labels`.
 
         Parameters
         ----------
@@ -256,9 +270,22 @@ class Run:
         at_zero
             The prediction where f(x) = 0, up to rounding: by default, the class of more training examples. With a class
             that is closed under negation, LPBoost may return half of h minus half of h, which is 0 on most of a test
-            set.
+            set. Among several of `class_labels` with the largest f, the first one is predicted.
+
+        Raises
+        ------
+        OptionError
+            `at_zero` is unknown, or not the default although there are `class_labels`.
         """
-        return predicted_classes(self.decision_function(X), at_zero, self.majority)
+        f, labels = self.decision_function(X), self.class_labels
+        if labels is None:
+            return predicted_classes(f, at_zero, self.majority)
+        if at_zero != "majority":
+            raise OptionError(
+                f"at_zero decides between the classes -1 and 1; got {at_zero!r} and the classes "
+                f"{short_repr(labels)}. Leave it out: the first class is predicted among equal ones."
+            )
+        return np.array(labels)[leading_classes(f)]
 
     def at_round(self, k: int) -> Round:
         """Return the state of the run after k rounds.

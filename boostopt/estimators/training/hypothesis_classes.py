@@ -158,6 +158,11 @@ def _oracle_from_factory(
             f"base must return an oracle over the {len(y)} examples that it is given; got {short_repr(oracle)}. "
             "Make one from X, y and c: boostopt.oracles has several."
         )
+    if oracle.class_labels is not None:
+        raise OptionError(
+            f"base must return an oracle for the classes -1 and 1, since the classifier separates each class from the "
+            f"rest; got {short_repr(oracle)}. Pass it to boost, whose run predicts labels, or use another base."
+        )
     return oracle
 
 
