@@ -25,6 +25,8 @@ from .raw_feature_oracle import RawFeatures as RawFeatures
 from .rbf.network_fitting import RBFSettings as RBFSettings
 from .rbf.rbf_oracle import RBFHypothesis as RBFHypothesis
 from .rbf.rbf_oracle import RBFNetworks as RBFNetworks
+from .regression.regression_stump import RegressionStump as RegressionStump
+from .regression.regression_stump_oracle import RegressionStumps as RegressionStumps
 from .stumps.binned_stump_oracle import BinnedStumps as BinnedStumps
 from .stumps.exhaustive_stump_oracle import DecisionStumps as DecisionStumps
 from .stumps.stump import Stump as Stump

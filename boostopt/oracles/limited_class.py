@@ -332,6 +332,10 @@ class LimitedClass(Oracle):
         return self._oracle.class_labels
 
     @property
+    def target_scale(self) -> tuple[float, float] | None:
+        return self._oracle.target_scale
+
+    @property
     def total(self) -> float:
         return self._oracle.total
 

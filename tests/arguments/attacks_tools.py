@@ -52,6 +52,7 @@ from boostopt.oracles import (
     Query,
     RawFeatures,
     RBFNetworks,
+    RegressionStumps,
     Resampled,
     equal_mean_margins,
     evaluate,
@@ -173,6 +174,7 @@ ORACLES = (
     Attack("BinnedStumps", BinnedStumps, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE, "codes": PATH | NONE}),
     Attack("DepthTwoTrees", DepthTwoTrees, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE}),
     Attack("MulticlassStumps", MulticlassStumps, data(), DATA),
+    Attack("RegressionStumps", RegressionStumps, data(), {**DATA, "radius": NUMBER}),
     Attack("RawFeatures", RawFeatures, data(), {**DATA, "reflexive": FLAG}),
     Attack(
         "KernelColumns",

@@ -262,7 +262,7 @@ def test_other_hypotheses_and_uses_for_two_classes_are_refused() -> None:
     ):
         with pytest.raises(ProblemError, match=r"\bexpected a hypothesis of\b"):
             oracle.margins_of(other)
-    with pytest.raises(ProblemError, match=r"\bone value for each row\b.*\bboost\b"):
+    with pytest.raises(ProblemError, match=r"\bclasses -1 and 1\b.*\beach of several\b.*\bboost\b"):
         reweight([stump], X, np.where(y == "cat", 1, -1), "lpboost", nu=5.0)
     with pytest.raises(OptionError, match=r"\bbase\b.*\bclasses -1 and 1\b.*\bboost\b"):
         MarginBoostClassifier(base=MulticlassStumps, nu=0.2).fit(X, y)

@@ -24,20 +24,26 @@ def class_labels_of(hypotheses: Sequence[Hypothesis]) -> tuple[Any, ...] | None:
     return hypotheses[0].class_labels if hypotheses else None
 
 
+def target_scale_of(hypotheses: Sequence[Hypothesis]) -> tuple[float, float] | None:
+    """Return (m, r) if a vote f of the hypotheses predicts the number m + r f(x); otherwise None."""
+    return hypotheses[0].target_scale if hypotheses else None
+
+
 def weighted_vote(hypotheses: Sequence[Hypothesis], w: HypothesisVector, X: Any) -> Float[Array, "n ..."]:
     """Return sum_q w_q h_q(x) / sum |w| for each row of X, shape (n,), or (n, K) if there is a value for each class.
 
     Raises
     ------
     ProblemError
-        The hypotheses do not all have values for the same classes.
+        The hypotheses do not all predict the same classes, or numbers of the same scale.
     """
     features, active = FeatureMatrix(X), np.flatnonzero(w).tolist()
     labels, voters = class_labels_of(hypotheses), [hypotheses[q] for q in active]
-    if stranger := next((h for h in voters if h.class_labels != labels), None):
+    scale = target_scale_of(hypotheses)
+    if stranger := next((h for h in voters if (h.class_labels, h.target_scale) != (labels, scale)), None):
         raise ProblemError(
-            f"hypotheses of a vote must have values for the same classes, {labels}; got {stranger} with "
-            f"{stranger.class_labels}. Collect them from one oracle."
+            f"hypotheses of a vote must predict the same classes or numbers of the same scale, as {hypotheses[0]}; got "
+            f"{stranger}. Collect them from one oracle."
         )
     f = np.zeros(features.n if labels is None else (features.n, len(labels)))
     shares = w[active] / np.abs(w).sum()

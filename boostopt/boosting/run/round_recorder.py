@@ -201,6 +201,11 @@ def _test(test: Any, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
+    if oracle.target_scale is not None:
+        raise OptionError(
+            f"test counts examples of the wrong class; got an oracle that predicts numbers, {oracle}. Leave out test, "
+            "and compare run.predict(X) with the targets."
+        )
     class_labels = oracle.class_labels
     labels, rows = as_signs(y) if class_labels is None else check_class_labels(y), FeatureMatrix(X).n
     if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:

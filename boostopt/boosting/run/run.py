@@ -22,6 +22,7 @@ from boostopt.boosting.run.combined_hypothesis import (
     class_labels_of,
     leading_classes,
     predicted_classes,
+    target_scale_of,
     weighted_vote,
 )
 from boostopt.boosting.run.run_data import RunData
@@ -253,6 +254,11 @@ class Run:
         """The labels of the classes if the hypotheses have a value for each class; None for the classes -1 and 1."""
         return class_labels_of(self.hypotheses)
 
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        """(m, r) if the run predicts the number m + r f(x); None if it predicts a class."""
+        return target_scale_of(self.hypotheses)
+
     def decision_function(self, X: Any) -> Float[Array, "n ..."]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X.
 
@@ -261,7 +267,9 @@ class Run:
         return weighted_vote(self.hypotheses, self.w, X)
 
     def predict(self, X: Any, at_zero: AtZero = "majority") -> Array:
-        """Return the class of each row of X, shape (n,): -1 or 1 as int8, or one of `class_labels`.
+        """Return the class of each row of X, shape (n,): -1 or 1 as int8, or one of `class_labels`; or a number.
+
+        With `target_scale` (m, r), the predictions are the numbers m + r f(x).
 
         Parameters
         ----------
@@ -275,16 +283,19 @@ class Run:
         Raises
         ------
         OptionError
-            `at_zero` is unknown, or not the default although there are `class_labels`.
+            `at_zero` is unknown, or not the default although the classes are not -1 and 1.
         """
-        f, labels = self.decision_function(X), self.class_labels
-        if labels is None:
+        f, labels, scale = self.decision_function(X), self.class_labels, self.target_scale
+        if labels is None and scale is None:
             return predicted_classes(f, at_zero, self.majority)
         if at_zero != "majority":
+            predictions = "numbers" if labels is None else f"the classes {short_repr(labels)}"
             raise OptionError(
-                f"at_zero decides between the classes -1 and 1; got {at_zero!r} and the classes "
-                f"{short_repr(labels)}. Leave it out: the first class is predicted among equal ones."
+                f"at_zero decides between the classes -1 and 1; got {at_zero!r} for a run that predicts {predictions}. "
+                "Leave it out: among equal classes, the first one is predicted."
             )
+        if scale is not None:
+            return scale[0] + scale[1] * f
         return np.array(labels)[leading_classes(f)]
 
     def at_round(self, k: int) -> Round:

@@ -163,7 +163,8 @@ class MulticlassStumps(Oracle):
         is_above, feature = self._sorted.is_above(i), int(features_of_thresholds(self._sorted, [i])[0])
         upper_sums = B[is_above].sum(axis=0)
         threshold, votes = float(self._sorted.thresholds[i]), (_votes(upper_sums), _votes(totals - upper_sums))
-        return self._stump(feature, threshold, *votes), is_above.astype(int)
+        place = (0, -math.inf) if votes[0] == votes[1] else (feature, threshold)
+        return self._stump(*place, *votes), is_above.astype(int)
 
     def _stump(
         self, feature: int, threshold: float, upper_votes: tuple[int, ...], lower_votes: tuple[int, ...]
