@@ -45,7 +45,8 @@ class RegressionStumps(Oracle):
 
     The class contains every threshold of every feature, with each sign on each side, and both constants. The weights
     of a vote sum to 1, so that f is an additive function whose variation is bounded: `radius` is the parameter of this
-    regularization. The class is not closed under negation, since a prediction has no negation with the same targets.
+    regularization. Use formulations whose weights sum to 1, such as LPBoost; for others, margins are no residuals of
+    the predictions. The class is not closed under negation, since a prediction has no negation with the same targets.
     A query takes one pass over the sorted features. Ties, sparse features and several columns are treated as in
     `DecisionStumps`. Runs predict numbers: `run.predict(X)`.
 
