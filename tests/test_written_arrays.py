@@ -622,7 +622,14 @@ def test_a_path_among_pieces_that_write() -> None:
 
 @pytest.mark.parametrize(
     "oracle_class",
-    (DecisionStumps, boostopt.oracles.RawFeatures, boostopt.oracles.BinnedStumps, boostopt.oracles.DepthTwoTrees),
+    (
+        DecisionStumps,
+        boostopt.oracles.RawFeatures,
+        boostopt.oracles.BinnedStumps,
+        boostopt.oracles.DepthTwoTrees,
+        boostopt.oracles.MulticlassStumps,
+        boostopt.oracles.RegressionStumps,
+    ),
 )
 def test_oracles_have_copies_of_their_examples(oracle_class: Any) -> None:
     features, y, c = X / np.abs(X).max(), Y.copy(), np.full(len(Y), 1.5)
@@ -633,7 +640,7 @@ def test_oracles_have_copies_of_their_examples(oracle_class: Any) -> None:
     features *= -1.0
     y *= -1
     c += 1.0
-    d = np.full(len(Y), 1.0 / len(Y))
+    d = np.full(oracle.N, 1.0 / oracle.N)
     assert oracle.best(Query(d)).edge_bound == twin.best(Query(d)).edge_bound and oracle.digest == twin.digest
 
 

@@ -81,13 +81,11 @@ class OracleProbe:
         return None if listed is None else call_component(lambda: list(listed))
 
     def values(self, h: Hypothesis) -> Float[Array, " n"]:
-        """Return the margins of a hypothesis, computed from its values."""
-        raw = np.asarray(call_component(h, self.X[self.positive_mask]))
-        return (
-            self.y[self.positive_mask] * raw
-            if raw.shape == (int(self.positive_mask.sum()),)
-            else np.full(int(self.positive_mask.sum()), np.nan)
-        )
+        """Return the margins of a hypothesis, computed from its values; with two classes, a pair is an example."""
+        raw, y = np.asarray(call_component(h, self.X[self.positive_mask])), self.y[self.positive_mask]
+        if call_component(lambda: h.class_labels) is not None and raw.shape == (len(y), 2):
+            return y * (raw[:, 1] - raw[:, 0]) / 2.0
+        return y * raw if raw.shape == (len(y),) else np.full(len(y), np.nan)
 
     @cached_property
     def known_margins(self) -> dict[Hypothesis, Float[Array, " n"]]:

@@ -332,4 +332,10 @@ def _member_hypotheses(
 def _members_of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
     if values is not None:
         raise OptionError(f"hypotheses have their own values; got values={values!r}. Leave out values.")
+    if stranger := next((h for h in hypotheses if h.class_labels is not None or h.target_scale is not None), None):
+        kind = "numbers" if stranger.class_labels is None else "each of several classes"
+        raise ProblemError(
+            f"members must have values for the classes -1 and 1; got {stranger}, with values for {kind}. Run boost "
+            "with its oracle, which finds new weights."
+        )
     return replace(Members.from_weights(list(hypotheses), weights, None), has_boostopt_hypotheses=True)

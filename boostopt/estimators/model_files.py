@@ -306,6 +306,8 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
 
 def _n_features(hypothesis: Hypothesis) -> int | None:
     """Return the number of features that a hypothesis takes; None if it is unknown."""
+    is_binary = hypothesis.class_labels is None and hypothesis.target_scale is None
+    require(is_binary, f"a hypothesis is not one for the classes -1 and 1: {hypothesis}")
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn | DepthTwoTree):

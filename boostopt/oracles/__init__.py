@@ -8,6 +8,10 @@ BinnedStumps
     The same at few thresholds of each feature, in one byte an entry, for many examples; `Stump`.
 DepthTwoTrees
     Decision trees of depth two at few thresholds of each feature, over all pairs of features; `DepthTwoTree`.
+MulticlassStumps
+    Stumps with a vote for each of several classes; margins are those of pairs of classes; `MulticlassStump`.
+RegressionStumps
+    Stumps that predict numbers; margins are the residuals of both signs; `RegressionStump`.
 RawFeatures
     The features as they are, scaled into [-1, 1]; `Feature`.
 KernelColumns

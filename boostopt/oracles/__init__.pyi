@@ -18,11 +18,15 @@ from .limited_class import monotone_votes as monotone_votes
 from .limited_class import vote_caps as vote_caps
 from .matrix_oracle import GivenMargins as GivenMargins
 from .matrix_oracle import MatrixColumn as MatrixColumn
+from .multiclass.multiclass_stump import MulticlassStump as MulticlassStump
+from .multiclass.multiclass_stump_oracle import MulticlassStumps as MulticlassStumps
 from .raw_feature_oracle import Feature as Feature
 from .raw_feature_oracle import RawFeatures as RawFeatures
 from .rbf.network_fitting import RBFSettings as RBFSettings
 from .rbf.rbf_oracle import RBFHypothesis as RBFHypothesis
 from .rbf.rbf_oracle import RBFNetworks as RBFNetworks
+from .regression.regression_stump import RegressionStump as RegressionStump
+from .regression.regression_stump_oracle import RegressionStumps as RegressionStumps
 from .stumps.binned_stump_oracle import BinnedStumps as BinnedStumps
 from .stumps.exhaustive_stump_oracle import DecisionStumps as DecisionStumps
 from .stumps.stump import Stump as Stump

@@ -31,9 +31,21 @@ class Hypothesis(ABC):
     kind: ClassVar[str]
     """The name of the class in files."""
 
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        """The labels of K classes if h has a value for each class, so that h(X) has shape (n, K); otherwise None."""
+        return None
+
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        """(m, r) if a vote f of such hypotheses predicts the number m + r f(x); None if it predicts a class."""
+        return None
+
     @abstractmethod
-    def __call__(self, X: Any) -> Float[Array, " n"]:
+    def __call__(self, X: Any) -> Float[Array, "n ..."]:
         """Return h(x) in [-1, 1] for each row of X, shape (n, features), dense or sparse.
+
+        A hypothesis with a value for each of K classes returns shape (n, K), any other one shape (n,).
 
         Raises
         ------
@@ -177,6 +189,16 @@ class HypothesisClass(ABC):
         An array of another shape is returned unchanged. So is every array if all rows count.
         """
         return values
+
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        """The labels of K classes if hypotheses have a value for each class; None for the classes -1 and 1."""
+        return None
+
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        """(m, r) if a vote f predicts the number m + r f(x); None if it predicts a class."""
+        return None
 
     @property
     @abstractmethod

@@ -98,12 +98,12 @@ class FeatureMatrix:
 class FeatureHypothesis(Hypothesis):
     """A hypothesis that is evaluated on checked features, so that many of them check X once."""
 
-    def __call__(self, X: Any) -> Float[Array, " n"]:
+    def __call__(self, X: Any) -> Float[Array, "n ..."]:
         return self.values_on(FeatureMatrix(X))
 
     @abstractmethod
-    def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
-        """Return h(x) in [-1, 1] for each example.
+    def values_on(self, features: FeatureMatrix) -> Float[Array, "n ..."]:
+        """Return h(x) in [-1, 1] for each example, or for each example and each class, shape (n, K).
 
         Raises
         ------
@@ -112,7 +112,7 @@ class FeatureHypothesis(Hypothesis):
         """
 
 
-def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, " n"]]:
+def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, "n ..."]]:
     """Yield h(x) for each row of X, hypothesis by hypothesis; X is checked once for all hypotheses of boostopt.
 
     Parameters

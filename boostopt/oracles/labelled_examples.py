@@ -58,11 +58,14 @@ class LabelledExamples(ImmutableArrays):
     def digest(self) -> str:
         """SHA-256 of features, labels and multiplicities."""
         digest = hashlib.sha256(repr(self.X.shape).encode())
-        sparse = scipy.sparse.issparse(self.X)
-        features = [self.X.data, self.X.indices, self.X.indptr] if sparse else [self.X + 0.0]  # -0.0 is the same number
-        for part in (*features, self.y, self.c):
+        for part in (*feature_arrays(self.X), self.y, self.c):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
+
+
+def feature_arrays(X: Any) -> list[Array]:
+    """Return the arrays of features for a digest: those of compressed rows, or the array without negative zeros."""
+    return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X + 0.0]
 
 
 def check_examples(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> LabelledExamples:

@@ -328,6 +328,14 @@ class LimitedClass(Oracle):
         return None
 
     @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        return self._oracle.class_labels
+
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        return self._oracle.target_scale
+
+    @property
     def total(self) -> float:
         return self._oracle.total
 

@@ -97,6 +97,23 @@ def test_invalid_states_are_errors(rest: dict[str, Any], reason: str) -> None:
         shipped_from_state({"kind": "stump", **rest})
 
 
+MULTICLASS: dict[str, Any] = {
+    "feature": 1,
+    "threshold": 0.5,
+    "upper_votes": [1, -1, -1],
+    "lower_votes": [-1, 1, 1],
+    "classes": ["a", "b", "c"],
+    "features": 3,
+}
+REGRESSION = {
+    "feature": 1,
+    "threshold": 0.5,
+    "upper_sign": 1,
+    "lower_sign": -1,
+    "centre": 3.0,
+    "radius": 2.0,
+    "features": 3,
+}
 KERNEL = {
     "row": 0,
     "sign": 1,
@@ -118,6 +135,17 @@ FITTED = {"number": 0, "sign": 1, "description": "Tree", "values": "predict", "f
         *(({"kind": "feature", "feature": 1, "scale": 2.0, "sign": 1, "features": 3}, damage) for damage in (
             {"scale": 0.0}, {"scale": -1.0}, {"scale": math.nan}, {"scale": math.inf}, {"feature": 3}, {"feature": -1},
             {"feature": 1.5}, {"sign": 0}, {"sign": 2}, {"sign": 1.5}, {"features": 0}, {"features": "many"},
+        )),
+        *(({"kind": "multiclass_stump", **MULTICLASS}, damage) for damage in (
+            {"feature": 3}, {"feature": -1}, {"feature": 0.5}, {"threshold": math.nan}, {"threshold": "low"},
+            {"upper_votes": [1, -1]}, {"lower_votes": [1, 0, -1]}, {"lower_votes": [1.0, 1.0, -1.0]},
+            {"upper_votes": 1}, {"classes": ["a", "b"]}, {"classes": ["a", "a", "b"]}, {"classes": ["a", "b", None]},
+            {"classes": ["a", "b", ["c"]]}, {"classes": ["a", "b", math.nan]}, {"classes": 3}, {"classes": "abc"},
+            {"features": 0},
+        )),
+        *(({"kind": "regression_stump", **REGRESSION}, damage) for damage in (
+            {"feature": 3}, {"feature": 0.5}, {"threshold": math.nan}, {"upper_sign": 0}, {"lower_sign": 1.0},
+            {"centre": math.inf}, {"centre": "middle"}, {"radius": 0.0}, {"radius": math.nan}, {"features": 0},
         )),
         *(({"kind": "given", "q": 3, "sign": 1}, damage) for damage in (
             {"q": -1}, {"q": 0.5}, {"q": None}, {"q": math.inf}, {"sign": 0}, {"sign": math.nan},

@@ -9,13 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int8
+from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import invalid_value_error
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
-from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, AtZero, predicted_classes
+from boostopt.boosting.run.combined_hypothesis import (
+    ZERO_TOL,
+    AtZero,
+    leading_classes,
+    predicted_classes,
+    undecided_rows,
+)
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import save
 from boostopt.boosting.run.trace import TraceRow
@@ -25,6 +31,7 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
+from boostopt.oracles.multiclass.multiclass_examples import check_class_labels
 
 
 @dataclass(eq=False)
@@ -34,34 +41,45 @@ class TestSet:
     Attributes
     ----------
     X, y
-        The features, and the classes -1 and 1.
+        The features, and the classes -1 and 1, or labels.
     at_zero
-        The prediction where f(x) = 0.
+        The prediction where f(x) = 0, for the classes -1 and 1.
+    class_labels
+        The labels of the classes of hypotheses with a value for each class; None for the classes -1 and 1.
     features
         The checked features.
     """
 
     X: Any
-    y: Int8[Array, " n"]
+    y: Array
     at_zero: AtZero
-    _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
+    class_labels: tuple[Any, ...] | None
+    _values: list[Float[Array, "n ..."]] = field(default_factory=list[Any])
 
     def __post_init__(self) -> None:
         self.features: FeatureMatrix = FeatureMatrix(self.X)
-        self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
+        labels = self.class_labels
+        self._shape: tuple[int, ...] = (len(self.y),) if labels is None else (len(self.y), len(labels))
+        self._w, self._sum = np.zeros(0), np.zeros(self._shape)
 
-    def decision_function(self, record: RunData) -> Float[Array, " n"]:
+    def decision_function(self, record: RunData) -> Float[Array, "n ..."]:
         """Return f(x) of the test examples, updated for the changed weights, or summed again if many have changed."""
         self._values.extend(evaluate(record.pool.hypotheses[len(self._values) :], self.features))
         w, last_w = record.state.w, np.zeros(len(record.state.w))
         last_w[: len(self._w)] = self._w
         changed, used = np.flatnonzero(w != last_w), np.flatnonzero(w)
         if 2 * len(changed) > len(used):
-            changed, last_w, self._sum = used, np.zeros(len(w)), np.zeros(len(self.y))
+            changed, last_w, self._sum = used, np.zeros(len(w)), np.zeros(self._shape)
         for q in changed:
             self._sum += (w[q] - last_w[q]) * self._values[q]
         self._w = w.copy()
         return self._sum / max(record.state.weight_sum, np.finfo(float).tiny)
+
+    def error(self, f: Float[Array, "n ..."], majority: int) -> float:
+        """Return the share of the test examples that f predicts wrongly."""
+        if self.class_labels is None:
+            return float(np.mean(predicted_classes(f, self.at_zero, majority) != self.y))
+        return float(np.mean(np.array(self.class_labels)[leading_classes(f)] != self.y))
 
 
 @dataclass(eq=False)
@@ -139,8 +157,7 @@ class RunRecorder:
         test = self.test.decision_function(record) if self.test is not None else None
         error, zeros = np.nan, float(c[np.abs(state.m) <= ZERO_TOL * total].sum() / c.sum())
         if self.test is not None and test is not None:
-            error = float(np.mean(predicted_classes(test, self.test.at_zero, record.majority) != self.test.y))
-            zeros = float(np.mean(np.abs(test) <= ZERO_TOL))
+            error, zeros = self.test.error(test, record.majority), float(np.mean(undecided_rows(test)))
         return TraceRow(
             round=state.round,
             hypotheses=record.pool.t,
@@ -184,13 +201,19 @@ def _test(test: Any, at_zero: AtZero, oracle: Oracle) -> TestSet | None:
     if not isinstance(test, tuple | list) or len(test) != 2:
         raise invalid_value_error("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
-    labels, rows = as_signs(y), FeatureMatrix(X).n
+    if oracle.target_scale is not None:
+        raise OptionError(
+            f"test counts examples of the wrong class; got an oracle that predicts numbers, {oracle}. Leave out test, "
+            "and compare run.predict(X) with the targets."
+        )
+    class_labels = oracle.class_labels
+    labels, rows = as_signs(y) if class_labels is None else check_class_labels(y), FeatureMatrix(X).n
     if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
         raise OptionError(
             f"test must hold features and one class for each of their rows; got {short_repr(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
-    examples = TestSet(X, labels, at_zero)
+    examples = TestSet(X, labels, at_zero, class_labels)
     try:
         oracle.check_features(examples.features)
     except ProblemError as failure:

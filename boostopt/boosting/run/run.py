@@ -11,13 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
-from boostopt.boosting.run.combined_hypothesis import AtZero, predicted_classes, weighted_vote
+from boostopt.boosting.run.combined_hypothesis import (
+    AtZero,
+    class_labels_of,
+    leading_classes,
+    predicted_classes,
+    target_scale_of,
+    weighted_vote,
+)
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import load, run_kind, save, warn_of_change
 from boostopt.boosting.run.run_state import MEMORY_PAST_WEIGHT, OracleBounds
@@ -26,7 +33,7 @@ from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import Round
 from boostopt.boosting.stopping_rules import RULES
 from boostopt.boosting_certificates.certificate import Certificate
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
 from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program
@@ -242,12 +249,27 @@ class Run:
         lower = max(program.certify(d, w).lower for d in tangents)
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
 
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        """The labels of the classes if the hypotheses have a value for each class; None for the classes -1 and 1."""
+        return class_labels_of(self.hypotheses)
+
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        """(m, r) if the run predicts the number m + r f(x); None if it predicts a class."""
+        return target_scale_of(self.hypotheses)
+
+    def decision_function(self, X: Any) -> Float[Array, "n ..."]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X.
+
+        If the hypotheses have a value for each of K classes, the shape is (n, K), with the classes of `class_labels`.
+        """
         return weighted_vote(self.hypotheses, self.w, X)
 
-    def predict(self, X: Any, at_zero: AtZero = "majority") -> Int8[Array, " n"]:
-        """Return the class -1 or 1 of each row of X.
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Array:
+        """Return the class of each row of X, shape (n,): -1 or 1 as int8, or one of `class_labels`; or a number.
+
+        With `target_scale` (m, r), the predictions are the numbers m + r f(x).
 
         Parameters
         ----------
@@ -256,9 +278,25 @@ class Run:
         at_zero
             The prediction where f(x) = 0, up to rounding: by default, the class of more training examples. With a class
             that is closed under negation, LPBoost may return half of h minus half of h, which is 0 on most of a test
-            set.
+            set. Among several of `class_labels` with the largest f, the first one is predicted.
+
+        Raises
+        ------
+        OptionError
+            `at_zero` is unknown, or not the default although the classes are not -1 and 1.
         """
-        return predicted_classes(self.decision_function(X), at_zero, self.majority)
+        f, labels, scale = self.decision_function(X), self.class_labels, self.target_scale
+        if labels is None and scale is None:
+            return predicted_classes(f, at_zero, self.majority)
+        if at_zero != "majority":
+            predictions = "numbers" if labels is None else f"the classes {short_repr(labels)}"
+            raise OptionError(
+                f"at_zero decides between the classes -1 and 1; got {at_zero!r} for a run that predicts {predictions}. "
+                "Leave it out: among equal classes, the first one is predicted."
+            )
+        if scale is not None:
+            return scale[0] + scale[1] * f
+        return np.array(labels)[leading_classes(f)]
 
     def at_round(self, k: int) -> Round:
         """Return the state of the run after k rounds.

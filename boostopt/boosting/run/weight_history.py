@@ -104,8 +104,8 @@ class Round(ImmutableArrays):
         """The interval that d and w prove for the program over these hypotheses."""
         return self.program.certify(self.d, self.w)
 
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+    def decision_function(self, X: Any) -> Float[Array, "n ..."]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, as `Run.decision_function`."""
         return weighted_vote(self.hypotheses, self.w, X)
 
 

@@ -153,6 +153,12 @@ def _oracle_from_factory(
     check_oracle_factory(factory, X, y, c, "base, a class of oracles or a function that makes one,")
     oracle: Any = factory(X, y, c)
     examples = oracle.oracle if isinstance(oracle, oracles.LimitedClass) else oracle
+    if isinstance(examples, Oracle) and (examples.class_labels is not None or examples.target_scale is not None):
+        raise OptionError(
+            "base must return an oracle for the classes -1 and 1, since the classifier separates each class from the "
+            f"rest; got {short_repr(oracle)}. Pass it to boost, whose run predicts labels or numbers, or use another "
+            "base."
+        )
     if not isinstance(examples, Oracle) or examples.N != len(y):
         raise OptionError(
             f"base must return an oracle over the {len(y)} examples that it is given; got {short_repr(oracle)}. "

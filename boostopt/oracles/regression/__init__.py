@@ -1,0 +1,1 @@
+"""Hypotheses that predict numbers, over the residuals of both signs of each example."""
