@@ -19,7 +19,9 @@ from benchmarks.evidence.dissertation_runs import (
     OWN,
     PRINTED_ROUNDS,
     PROTOCOL,
+    READINGS,
     RELATIVES,
+    SCALED,
     STABLE,
     TOTAL,
     WORDS,
@@ -30,6 +32,7 @@ from benchmarks.evidence.dissertation_runs import (
     fit,
     left_out,
     lpboost,
+    needs_scale,
     points_by_eta,
     points_of,
     present,
@@ -46,10 +49,10 @@ from boostopt.boosting import Run
 from boostopt.boosting.run.combined_hypothesis import predicted_classes
 from boostopt.oracles.feature_validation import evaluate
 
-NAMES = (*OWN, "a9a", "german", "diabetes")
+NAMES = (*OWN, *READINGS)
 """The order of the panels."""
 
-FIRST = ("diabetes", "german", "a9a")
+FIRST = ("diabetes", "diabetes scaled", "german", "german scaled", "a9a")
 """The order in which sets are run: the smallest first."""
 POINTS = 150
 """The number of points of a stored curve."""
@@ -72,6 +75,8 @@ def _unstable(quick: bool, done: Results) -> Iterator[Parameters]:
     for name in ("german",) if quick else at_hand(FIRST):
         for seed in range(1 if quick or name in LARGE else 10):
             for hypotheses in CLASSES:
+                if not needs_scale(name, hypotheses):
+                    continue
                 rounds = 30 if quick else A9A_ROUNDS if name in LARGE else PRINTED_ROUNDS[False]
                 yield {"data": name, "seed": seed, "hypotheses": hypotheses, "rounds": rounds}
 
@@ -258,7 +263,7 @@ LIMITS: Mapping[bool, int] = {False: 400, True: PRINTED_ROUNDS[True]}
 
 
 CONTINUED: Mapping[str, float] = {"stumps": math.inf, "SVM": claims.LARGE_ETA}
-"""The largest eta at which runs over a class are continued; the least one is that of claims about large eta."""
+"""The largest eta at which runs over a class are continued. The least one of corrective runs is `LARGE_ETA`."""
 
 
 def _over_eta(quick: bool, done: Results) -> Iterator[Parameters]:
@@ -267,14 +272,15 @@ def _over_eta(quick: bool, done: Results) -> Iterator[Parameters]:
             for hypotheses in ("raw", "SVM") if quick else CLASSES:
                 for algorithm in ALGORITHMS:
                     limits = A9A_LIMITS if name in LARGE else LIMITS
-                    if not (seed and algorithm in CORRECTIVE):
+                    is_corrective = algorithm in CORRECTIVE
+                    if needs_scale(name, hypotheses) and not (is_corrective and (seed or name.endswith(SCALED))):
                         yield {
                             "data": name,
                             "seed": seed,
                             "hypotheses": hypotheses,
                             "algorithm": algorithm,
                             "etas": list(GRID[::4] if quick else GRID),
-                            "rounds": 300 if quick else limits[algorithm in CORRECTIVE],
+                            "rounds": 300 if quick else limits[is_corrective],
                         }
     if not quick:
         yield from continuations("a9a", done)
@@ -288,7 +294,8 @@ def continuations(name: str, results: Results) -> Iterator[Parameters]:
     for parameters, result in results.select(data=name, seed=0):
         for point in result.get("points", ()):
             algorithm = parameters["algorithm"]
-            is_wanted = claims.LARGE_ETA <= point["eta"] <= CONTINUED.get(parameters["hypotheses"], 0.0)
+            least = claims.LARGE_ETA if algorithm in CORRECTIVE else 0.0
+            is_wanted = least <= point["eta"] <= CONTINUED.get(parameters["hypotheses"], 0.0)
             if is_wanted and not as_in_print(point, algorithm)["held"]:
                 selection = {"data": name, "seed": 0, "hypotheses": parameters["hypotheses"], "eta": point["eta"]}
                 rounds = PRINTED_ROUNDS[algorithm in CORRECTIVE]
@@ -410,6 +417,8 @@ def _theory_verdict(results: Results) -> str:
     rows = list[list[str]]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         for name in present(results, "data", NAMES):
+            if not needs_scale(name, hypotheses):
+                continue
             row = [f"{name}, {hypotheses}"]
             for algorithm in ("erlp", "bin"):
                 errors = [
