@@ -41,12 +41,12 @@ each time these pages are made. Seven rules:
   Where the rounds that are left out were taken without certificates, rounds and errors are theirs; their seconds are
   those of the rounds before, in proportion.
 - A column of printed figures reproduces where no more of them miss ours than chance explains. A mean misses by over
-  two standard errors in one of twenty cases: so one of seven sets may miss, two of ten. One draw misses the range of
-  ten others in two of eleven.
-- A claim is counted once, whatever its lines are: where they differ it reproduces in part, and where a test proves or
-  refutes it, that decides. Two readings of one sentence, several solvers or several sets are lines of one claim.
+  two standard errors in one of twenty cases: so two of ten sets may miss, and two of thirteen. One draw misses the
+  range of ten others in two of eleven.
+- A claim is counted once, also where several lines have its sets, its solvers or a test: where some hold and others do
+  not it reproduces in part, and a test that proves or refutes it decides.
 - Where print leaves something open, a set is decided in each reading of it, as a set of its own: whether the features
-  of german and diabetes were scaled, and what f = 0 counts as while LPBoost changes. What holds in one reading
+  of german and diabetes were scaled, and what f = 0 counts as in figures 5.1 to 5.9. What holds in one reading alone
   reproduces in part. Corrective algorithms and figures 5.28 and 5.29 were run without scaling alone.
 - A claim keeps its line and its verdict where print says more than what holds here. What holds of it is a line among
   the *weaker statements* below, which are not counted.
