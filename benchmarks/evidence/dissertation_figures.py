@@ -393,6 +393,8 @@ def _by_eta(results: Results, folder: Path, numbers: str, measure: str, label: s
 
     names, kinds = present(results, "data", NAMES), present(results, "hypotheses", tuple(CLASSES))
     selection = {} if algorithms == TOTAL else {"seed": 0}
+    if algorithms != TOTAL:
+        names = [name for name in names if not name.endswith(SCALED)]
     figure, grid = plt.subplots(len(kinds), len(names), figsize=(3.4 * len(names), 2.5 * len(kinds)), squeeze=False)
     for row, hypotheses in enumerate(kinds):
         for column, name in enumerate(names):
