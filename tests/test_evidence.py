@@ -25,7 +25,7 @@ from benchmarks.evidence import (
     soft_margins_table_runs,
 )
 from benchmarks.evidence.all import EXPERIMENTS
-from benchmarks.evidence.claims import claims_page, lines_of, verdicts_by_sentence
+from benchmarks.evidence.claims import claims_page, joint_verdicts, lines_of, verdicts_by_sentence
 from benchmarks.evidence.experiment import (
     Claim,
     Decision,
@@ -248,6 +248,32 @@ def test_weaker_statements_are_not_counted(whole: Work) -> None:
     assert "Squares are no cubes." in weaker_part
 
 
+def test_a_claim_is_counted_once_whatever_its_lines_are(whole: Work) -> None:
+    def decide(holds: bool | None, name: str) -> Claim:
+        by_set = {} if holds is None else {name: holds}
+        return Claim("D figure 2d", f"Squares of {name}.", lambda results: Decision(holds, f"{name} 1", by_set=by_set))
+
+    everywhere, nowhere, unknown, also = decide(True, "a"), decide(False, "b"), decide(None, "c"), decide(True, "d")
+    for claims, verdict in (
+        ((everywhere, also), "reproduces"),
+        ((everywhere, nowhere), "reproduces in part"),
+        ((everywhere, unknown), "reproduces in part"),
+        ((nowhere, unknown), "does not reproduce"),
+        ((unknown, unknown), "not decided yet"),
+    ):
+        experiment, results = replace(SQUARES, claims=claims), {"squares": whole.results["squares"]}
+        assert joint_verdicts(lines_of([experiment], results))["D figure 2d"] == verdict
+        n_decided = N_PROVED + (verdict != "not decided yet")
+        assert f"Of {1 + N_PROVED} claims {n_decided} are decided" in claims_page([experiment], results)
+
+
+def test_what_a_test_proves_or_refutes_decides_a_claim_beside_what_is_measured(whole: Work) -> None:
+    claim = Claim("T lemma 2.4", "Squares are pivots.", lambda results: Decision(False, "0 of 6 seeds"))
+    lines = lines_of([replace(SQUARES, claims=(claim,))], {"squares": whole.results["squares"]})
+    assert [line.verdict for line in lines if line.sentence.key == "T lemma 2.4"] == ["does not reproduce", "holds"]
+    assert joint_verdicts(lines)["T lemma 2.4"] == "holds"
+
+
 def test_a_claim_about_several_sets_is_decided_on_each() -> None:
     assert count_by_set({"a": [], "b": []}) is None
     both = count_by_set({"a": [True] * 3, "b": [True, True, False], "c": []}, "runs")
@@ -300,8 +326,9 @@ def test_claims_are_undecided_without_results() -> None:
     empty = {experiment.name: Results() for experiment in EXPERIMENTS}
     page, measured = claims_page(EXPERIMENTS, empty), sum(len(experiment.claims) for experiment in EXPERIMENTS)
     assert page.count("| not decided yet |") == measured
-    weaker = sum(claim.is_weaker for experiment in EXPERIMENTS for claim in experiment.claims)
-    assert f"Of {measured - weaker + N_PROVED} claims {N_PROVED} are decided.\n" in page
+    all_claims = [*PROVED, *(claim for experiment in EXPERIMENTS for claim in experiment.claims)]
+    n_sentences = len({claim.sentence for claim in all_claims if not claim.is_weaker})
+    assert f"Of {n_sentences} claims {N_PROVED} are decided.\n" in page
 
 
 def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
@@ -429,6 +456,77 @@ def test_errors_of_runs_that_were_cut_off_are_open() -> None:
     for is_held, rounds, holds in ((False, 500, None), (False, 20_000, True), (True, 500, True)):
         decision = claim.decide(Results([unit("erlp", True, 80, 0.15), unit("corr", is_held, rounds, 0.2)]))
         assert decision is not None and decision.holds is holds
+
+
+def test_the_eta_of_theory_is_compared_with_runs_that_ended() -> None:
+    def decide(key: str, errors: list[float], cut_off: int | None) -> bool | None:
+        points = [
+            {"eta": 10.0**k, "held": k != cut_off, "rounds": 100, "test": error, "seconds": 1.0}
+            for k, error in enumerate(errors)
+        ]
+        parameters = {"data": "german", "hypotheses": "stumps", "algorithm": "erlp", "seed": 0}
+        claims = [claim for claim in dissertation_claims.ETA if claim.sentence == key]
+        decision = claims[-1].decide(Results([{"parameters": parameters, "result": {"points": points}, "cpu": 0.0}]))
+        assert decision is not None
+        return decision.holds
+
+    # The last point is that of theory: .05 above the best of the grid, and .004 below another.
+    errors = [0.25, 0.304, 0.3]
+    assert decide("T 5.10", errors, None) is True
+    assert decide("T 5.10 small", errors, None) is True
+    assert decide("T 5.10 small", [0.25, 0.306, 0.3], None) is False
+    for cut_off in range(3):
+        assert decide("T 5.10", errors, cut_off) is None
+
+
+def test_a_booster_that_was_cut_off_is_not_the_fastest() -> None:
+    def unit(algorithm: str, seconds: float, **facts: Any) -> dict[str, Any]:
+        point = {"valid": 0.3, "test": 0.25, "share": 0.0, "epsilon": 0.01, "seconds": seconds, **facts}
+        parameters = {"data": "german", "hypotheses": "raw", "algorithm": algorithm, "seed": 0}
+        return {"parameters": parameters, "result": {"points": [point]}, "cpu": 0.0}
+
+    claim = next(c for c in dissertation_table_claims.SELECTION if c.sentence == "T 5.6 SVM seconds")
+    machine, ended = unit("SVM", 0.1), unit("erlp", 2.0, held=True, rounds=80)
+    for held, holds in ((True, False), (False, True)):
+        decision = claim.decide(Results([machine, ended, unit("corr", 0.5, held=held, rounds=1000)]))
+        assert decision is not None and decision.holds is holds
+
+
+def test_both_readings_of_a_set_are_asked_and_each_as_chance_has_it() -> None:
+    def units(name: str, error: float) -> list[dict[str, Any]]:
+        point = {"valid": 0.3, "test": error, "share": 0.2, "epsilon": 0.01, "held": True, "rounds": 80}
+        return [
+            {
+                "parameters": {"data": name, "hypotheses": "raw", "algorithm": algorithm, "seed": seed},
+                "result": {"points": [{**point, "test": error + 0.01 * seed}]},
+                "cpu": 0.0,
+            }
+            for algorithm in ("erlp", "bin")
+            for seed in range(10)
+        ]
+
+    claims = [c for c in dissertation_table_claims.SELECTION if c.sentence == "T table 5.5 raw"]
+    claim = next(c for c in claims if "german and diabetes lie" in c.says)
+    names = ("german", "diabetes", "german scaled", "diabetes scaled")
+    for scaled_error, holds in ((0.2, True), (0.4, False)):
+        errors = (0.2, 0.2, scaled_error, scaled_error)
+        decision = claim.decide(Results(unit for pair in zip(names, errors, strict=True) for unit in units(*pair)))
+        assert decision is not None and decision.holds is holds
+    assert decision.ours == "german 2 of 2, diabetes 2 of 2, german scaled 0 of 2, diabetes scaled 0 of 2 cells"
+
+
+def test_lpboost_stops_earlier_at_each_larger_nu_and_not_at_the_last_alone() -> None:
+    def decide(rounds: list[int]) -> list[bool]:
+        keys = ("0", "0.1", "0.3", "0.5", "0.7", "0.9")
+        result = {f"LPBoost {key}": {"rounds": n} for key, n in zip(keys, rounds, strict=True)}
+        units = Results([{"parameters": {"data": "german", "hypotheses": "raw", "seed": 0}, "result": result}])
+        claims = [c for c in dissertation_claims.INSTABILITY if c.sentence == "T 5.4 stop"]
+        decisions = [claim.decide(units) for claim in sorted(claims, key=lambda claim: claim.is_weaker)]
+        return [decision is not None and decision.holds is True for decision in decisions]
+
+    assert decide([9, 7, 7, 5, 5, 1]) == [True, True]
+    assert decide([6, 8, 7, 7, 2, 1]) == [False, True]
+    assert decide([4, 4, 4, 4, 4, 4]) == [False, False]
 
 
 def test_validation_and_not_the_test_part_chooses_the_cap_that_helps() -> None:

@@ -35,6 +35,21 @@ FILES: Mapping[str, tuple[str, ...]] = {
 
 DATA = tuple(name for names in FILES.values() for name in names)
 
+SCALED = " scaled"
+"""The end of the name of a set whose features are brought to [-1, 1]."""
+
+READINGS = ("a9a", "german", "german scaled", "diabetes", "diabetes scaled")
+"""The sets in both readings: print does not say whether features were scaled. Those of a9a are 0 or 1."""
+
+SMALL_READINGS = READINGS[1:]
+"""The readings of the small sets."""
+
+
+def needs_scale(name: str, hypotheses: str) -> bool:
+    """Return False for a class that is the same on a scaled set: stumps are."""
+    return hypotheses != "stumps" or not name.endswith(SCALED)
+
+
 CLASSES: Mapping[str, type[DecisionStumps] | type[RawFeatures] | type[KernelColumns]] = {
     "stumps": DecisionStumps,
     "raw": RawFeatures,
@@ -131,13 +146,13 @@ def examples(name: str) -> tuple[Any, Any]:
     from sklearn.datasets import load_svmlight_files
 
     with ExitStack() as opened:
-        files = FILES.get(name.removesuffix(" scaled"), ())
+        files = FILES.get(name.removesuffix(SCALED), ())
         parts = [opened.enter_context(lzma.open(SHARED / file)) for file in files] or list(map(str, files_of(name)))
         loaded = load_svmlight_files(parts)
     features: Any = scipy.sparse.vstack(loaded[::2], format="csr")
     if name not in LARGE:
         features = features.toarray()
-    if name.endswith(" scaled"):
+    if name.endswith(SCALED):
         low, high = features.min(axis=0), features.max(axis=0)
         features = 2.0 * (features - low) / (high - low) - 1.0
     return features, np.concatenate(loaded[1::2])
@@ -146,7 +161,7 @@ def examples(name: str) -> tuple[Any, Any]:
 def split(name: str, seed: int) -> Split:
     """Draw a set."""
     X, y = examples(name)
-    train, valid, test = ROWS[name.removesuffix(" scaled")]
+    train, valid, test = ROWS[name.removesuffix(SCALED)]
     if len(y) != train + valid + test:
         files = ", ".join(map(str, files_of(name)))
         raise DataError(

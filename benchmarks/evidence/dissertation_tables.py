@@ -21,6 +21,8 @@ from benchmarks.evidence.dissertation_runs import (
     LARGE,
     OWN,
     PRINTED_ROUNDS,
+    READINGS,
+    SCALED,
     SHARES,
     WORDS,
     Fit,
@@ -33,6 +35,7 @@ from benchmarks.evidence.dissertation_runs import (
     is_in_range,
     left_out,
     lpboost,
+    needs_scale,
     percent,
     present,
     seeds,
@@ -58,8 +61,7 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """C of the linear SVM; print does not say which it tried."""
 
 TREES = 100
-RUN = ("a9a", "german", "german scaled", "diabetes", "diabetes scaled")
-NAMES = (*OWN, *RUN)
+NAMES = (*OWN, *READINGS)
 """The order of the columns."""
 OTHERS = {"lp": "LPBoost", "ada": "AdaBoost", "SVM": "linear SVM", "gb": "gradient boosting"}
 """The columns beside the printed algorithms."""
@@ -69,15 +71,15 @@ CLASSLESS = ("SVM", "gb")
 
 
 def _selected(quick: bool, done: Results) -> Iterator[Parameters]:
-    for name in RUN[3:4] if quick else at_hand(RUN):
+    for name in ("diabetes",) if quick else at_hand(READINGS):
         for seed in range(1 if quick or name in LARGE else 10):
             for hypotheses in ("raw",) if quick else CLASSES:
-                if name.endswith("scaled") and hypotheses == "stumps":
-                    continue  # stumps do not depend on the scale
+                if not needs_scale(name, hypotheses):
+                    continue
                 for algorithm in (*ALGORITHMS, *OTHERS):
                     if algorithm in CLASSLESS and hypotheses != "raw":
                         continue
-                    if name.endswith("scaled") and algorithm in CORRECTIVE:
+                    if name.endswith(SCALED) and algorithm in CORRECTIVE:
                         continue
                     yield {
                         "data": name,
@@ -196,7 +198,7 @@ def _best_results(results: Results) -> str:
         for algorithm in (*ALGORITHMS, *OTHERS):
             row, chosen_row = [WORDS.get(algorithm) or OTHERS[algorithm]], [WORDS.get(algorithm, "")]
             for name in names:
-                column = SETS.index(name.removesuffix(" scaled"))
+                column = SETS.index(name.removesuffix(SCALED))
                 classes = "raw" if algorithm in CLASSLESS else hypotheses
                 units = results.select(data=name, hypotheses=classes, algorithm=algorithm)
                 best = [best_point(result["points"]) for _, result in units]

@@ -265,6 +265,36 @@ def claim_by_set(
     return Claim(sentence, says, lambda results: count_by_set({n: ask(results, n) for n in names}, noun, always))
 
 
+def claim_by_reading(
+    sentence: str,
+    says: str,
+    names: Sequence[str],
+    readings: Mapping[str, str],
+    ask: Callable[[Results, str, str], Sequence[bool | None]],
+    noun: str = "seeds",
+    always: bool = False,
+) -> Claim:
+    """Return a claim that is decided on each of some sets in each reading of what print leaves open.
+
+    Parameters
+    ----------
+    sentence, says, names, noun, always
+        As of `claim_by_set`.
+    readings
+        The readings, each with its words.
+    ask
+        Returns of each draw or case on a set, in a reading, whether the claim holds there; None where it is open.
+    """
+
+    def decide(results: Results) -> Decision | None:
+        outcomes = {
+            f"{name} ({words})": ask(results, name, reading) for name in names for reading, words in readings.items()
+        }
+        return count_by_set(outcomes, noun, always)
+
+    return Claim(sentence, says, decide)
+
+
 def ask_each_unit(holds: Callable[[Result], bool], **selection: Any) -> Ask:
     """Return what asks every unit whose parameters have these values."""
     return lambda results: [holds(result) for _, result in results.select(**selection)]

@@ -44,6 +44,13 @@ PROVED = (
         "boosting/test_guarantees_margins.py::test_lpboost_bounds_are_monotone_and_close",
     ),
     Proved(
+        "T 5.4 one round",
+        "With nu = N the uniform distribution is the only one within the caps, and the best oracle's first edge is the "
+        "value.",
+        HOLDS,
+        "boosting/test_guarantees_margins.py::test_lpboost_stops_after_one_round_where_nu_is_the_number_of_examples",
+    ),
+    Proved(
         "T lemma 2.4",
         "A strict pivot is the value, and its row and column are the only solution.",
         HOLDS,

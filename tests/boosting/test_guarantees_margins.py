@@ -64,6 +64,17 @@ def test_lpboost_bounds_are_monotone_and_close(choose: str, seed: int) -> None:
         assert optima[-1] == pytest.approx(random_class.optimum, abs=epsilon)
 
 
+@pytest.mark.parametrize("rules", [["optimum"], ["direct"]])
+def test_lpboost_stops_after_one_round_where_nu_is_the_number_of_examples(rules: list[str]) -> None:
+    """Only the uniform distribution has these caps, so that the first hypothesis is the best and the value its edge."""
+    U = np.random.default_rng(3).uniform(-1.0, 1.0, (12, 9))
+    run = boost("lpboost", GivenMargins(U), nu=12.0, epsilon=1e-6, rules=rules)
+    assert run.rounds == 1
+    assert row(run.trace, "value")[-1] == pytest.approx(U.mean(axis=0).max(), abs=MARGIN_TOL)
+    # With a smaller nu it takes more: nothing else ends this run.
+    assert boost("lpboost", GivenMargins(U), nu=2.0, epsilon=1e-6, rules=rules).rounds > 1
+
+
 @pytest.mark.every(2)
 @every_class
 @both_oracles
