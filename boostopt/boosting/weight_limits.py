@@ -22,12 +22,11 @@ from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
-from boostopt.boosting.objectives.soft_margin import SoftMarginFormulation, SoftMarginObjective
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.functions.convex_function import computed_attribute
 from boostopt.functions.edge_functions.base import EdgeFunction
-from boostopt.functions.regularizers.base import Regularizer
 from boostopt.functions.regularizers.priced_limits import PricedLimits
 from boostopt.oracles.limited_class import LimitedClass
 from boostopt.programs.boosting_spec import BoostingSpec, UpdateKind
@@ -237,10 +236,10 @@ def certify_limits(run: Run) -> LimitCertificate:
     total = float(run.w.sum())
     start = run.w / total if total > 0.0 else np.full(pool.t, 1.0 / pool.t)
     w = _within_limits(A, b, start, formulation.row_errors, objective.G)
-    over_class = run.class_certificate
+    over_class, without_limits = run.class_certificate, objective_without_limits(objective)
     lower = -math.inf
     if w is not None:
-        program = _program_without_limits(objective, formulation, U)
+        program = without_limits.program(U)
         d = None if over_class.d is None else over_class.d[: U.N]
         certificate = program.certify(d, w)
         w, lower = certificate.w, certificate.lower
@@ -249,25 +248,17 @@ def certify_limits(run: Run) -> LimitCertificate:
                 "the certified weights must keep the limits that the proposed ones keep; they do not. Please report "
                 "this bug."
             )
-    interval = replace(over_class, lower=lower, quantity=_measure_of(objective))
+    interval = replace(over_class, lower=lower, quantity=without_limits.measure)
     return LimitCertificate(interval, w, A @ (start if w is None else w), b)
 
 
-def _measure_of(objective: SoftMarginObjective) -> str:
-    """Return the name of the value without limits."""
-    return replace(objective, F0=_base_of(objective.F0)).measure
-
-
-def _base_of(F0: Regularizer) -> Regularizer:
-    """Return the regularizer without limits."""
-    return F0.base if isinstance(F0, PricedLimits) else F0
-
-
-def _program_without_limits(objective: SoftMarginObjective, formulation: LimitedWeights, U: MarginMatrix) -> Program:
-    """Return the program that maximizes the value of the weights without limits."""
-    F0, examples = _base_of(objective.F0), formulation.examples_of(objective.examples)
-    soft_margin = SoftMarginFormulation(F0, objective.G)
-    return Program(soft_margin, soft_margin.Parameters(), examples, U, F0, objective.G)
+def objective_without_limits(objective: SoftMarginObjective) -> SoftMarginObjective:
+    """Return the value of the weights without limits, over the examples alone."""
+    F0, examples = objective.F0, objective.examples
+    if not isinstance(F0, PricedLimits):
+        return objective
+    n = F0.n_examples
+    return replace(objective, F0=F0.base, examples=Examples(examples.c[:n], examples.d0[:n]))
 
 
 def _keeps_limits(

@@ -3,6 +3,9 @@
 The lower bound is the objective of the weights, over the hypotheses with weight. A distribution d and the oracle's edge
 bound for d prove the upper bound; the oracle gets one query. The file names the objective and the class, in words and
 by the digest of its examples. It contains the hypotheses as plain numbers if they are of boostopt's own kinds.
+
+If the weights of the class have limits, the file is about the best weights within the limits. Its weights keep the
+limits of the verifier's oracle, and prices of the limits stand beside d: see `trusted_kernel.stated_limits`.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.weight_limits import LimitedWeights, certify_limits, objective_without_limits
 from boostopt.errors import OptionError, ProblemError, require_not_none
 from boostopt.oracles.base import HypothesisClass, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
+from boostopt.oracles.limited_class import LimitedClass
 from boostopt.programs.program import Program
 from boostopt.verification.certificate_writer import (
     add_claim,
@@ -57,7 +62,8 @@ from boostopt.verification.trusted_kernel.checker import (
 from boostopt.verification.trusted_kernel.conjugates import Vector
 from boostopt.verification.trusted_kernel.feasible_weights import feasible_weights_with_norm, project_into_ball
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, reject
-from boostopt.verification.trusted_kernel.number_types import FloatBalls
+from boostopt.verification.trusted_kernel.number_types import FloatBalls, dense_rows
+from boostopt.verification.trusted_kernel.stated_limits import LIMITED_SUBJECT, StatedLimits, keeps_limits
 from boostopt.verification.verification_result import (
     BOTH_BOUNDS,
     FUNCTIONS_NOT_STATED,
@@ -68,6 +74,9 @@ from boostopt.verification.verification_result import (
     claimed_bounds_text,
     make_verification,
 )
+
+WITHIN_LIMITS = " of weights that keep the limits"
+"""The addition to the name of the value of a class whose weights have limits."""
 
 
 def save_class(
@@ -80,7 +89,8 @@ def save_class(
     run
         The run.
     oracle
-        The oracle of the run. It gets one query, which proves the upper bound before the file is written.
+        The oracle of the run. It gets one query, which proves the upper bound before the file is written. Over a
+        `LimitedClass`, the file has the interval of `boostopt.boosting.certify_limits`.
     path
         The file; long vectors go into a second file, as in `save`.
     provenance
@@ -96,7 +106,8 @@ def save_class(
     OptionError
         The oracle has other examples or another class; or the program has no soft margin.
     ProblemError
-        F or G has neither closed forms nor a description; or no proof in fractions was found for a description.
+        F or G has neither closed forms nor a description; or no proof in fractions was found for a description; or no
+        weights are proved to keep the limits of the class.
     DataError
         The file cannot be written.
     """
@@ -108,16 +119,34 @@ def save_class(
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
     if objective is None or not run.w.any():
         raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
-    used = np.flatnonzero(run.w)
-    hypotheses = [run.hypotheses[q] for q in used.tolist()]
-    U, w = run.record.pool.margins.take_columns(used), run.w[used]
-    w = w / np.abs(w).sum() if objective.nonnegative_weights else w
     formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
+    margins, w, limits = run.record.pool.margins, run.w, None
+    if isinstance(oracle, LimitedClass) and isinstance(formulation, LimitedWeights):
+        w = _weights_within_limits(run)
+        n = oracle.oracle.N
+        prices = np.zeros(len(oracle.limits)) if certificate.d is None else certificate.d[n:]
+        d = None if certificate.d is None else certificate.d[:n]
+        limits = StatedLimits(oracle.right_sides, np.maximum(prices, 0.0))
+        objective, formulation = objective_without_limits(objective), formulation.base
+        certificate = dataclasses.replace(certificate, witness=d, quantity=objective.measure)
+        margins = margins.take_rows(np.arange(n))
+    used = np.flatnonzero(w)
+    hypotheses = [run.hypotheses[q] for q in used.tolist()]
+    U, w = margins.take_columns(used), w[used]
+    w = w / np.abs(w).sum() if objective.nonnegative_weights and limits is None else w
     program = Program(formulation, parameters, objective.examples, U, objective.F0, objective.G)
     if is_described(objective.F0, objective.G):
+        if limits is not None:
+            raise ProblemError(
+                "a certificate file can state limits of the weights beside an F with a closed form; got a description. "
+                "Keep the certificate of certify_limits in Python."
+            )
         save_described_class_certificate(program, certificate, w, oracle, hypotheses, path, provenance or {})
         return
     program_certificate = objective.program(U).certify(certificate.d, w)
+    if limits is not None:
+        # Another rounding of the weights might leave the limits.
+        program_certificate = dataclasses.replace(program_certificate, w=w)
     statement, arrays = statement_and_arrays(program, program_certificate.w)
     statement |= {
         "subject": "class",
@@ -139,17 +168,41 @@ def save_class(
         claim = document["claim"]
         claim["upper"] = certificate.upper
         # If d is replaced by a point of its ball, the upper bound increases.
-        recomputed = _recomputed_upper_bound(document, arrays, certificate.upper - objective.F0.value(certificate.d))
+        price = 0.0 if limits is None else float(limits.right_sides @ limits.prices)
+        edge_bound = certificate.upper - objective.F0.value(certificate.d) - price
+        recomputed = _recomputed_upper_bound(document, arrays, edge_bound, limits)
         if math.isfinite(recomputed):
             upper = max(certificate.upper, recomputed)
-            claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
+            size = 0.0 if limits is None else float((1.0 + np.abs(limits.right_sides)) @ limits.prices)
+            claim["upper"] = upper + 1e-12 * max(1.0, abs(upper), size)
         else:
             del arrays["d"]
             claim["upper"] = math.inf
+    if limits is not None:
+        document |= {"subject": LIMITED_SUBJECT, "limits": limits.to_json()}
     write_certificate_file(path, document, arrays)
 
 
-def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any, formulation: Any) -> Verification:
+def _weights_within_limits(run: Run) -> HypothesisVector:
+    """Return the weights of a run that are proved to keep its limits.
+
+    Raises
+    ------
+    ProblemError
+        There are none.
+    """
+    w = certify_limits(run).w
+    if w is None:
+        raise ProblemError(
+            "expected weights that are proved to keep the limits; got a run without any. Boost with a smaller epsilon "
+            "or a larger max_price, or keep the certificate of certify_limits, its upper bound, in Python."
+        )
+    return w
+
+
+def verify_class_certificate(
+    document: CertificateDocument, oracle: Any, U: Any, formulation: Any, limits: StatedLimits | None = None
+) -> Verification:
     """Return the verdict on the certificate of a class.
 
     Parameters
@@ -159,41 +212,74 @@ def verify_class_certificate(document: CertificateDocument, oracle: Any, U: Any,
     oracle
         The oracle over the verifier's examples.
     U
-        The margins of the hypotheses with weight, None to compute them.
+        The margins of the hypotheses with weight, None to compute them. Below them stand the rows of the limits.
     formulation
         The verifier's own formulation; None for a formulation of boostopt.
+    limits
+        The limits that the file states; None for a class without limits.
 
     Raises
     ------
     Rejected
         The certificate proves nothing, or less than it claims.
     """
-    oracle = oracle_of_file(oracle, document.oracle_digest, document.oracle, document.N)
-    require_multiplicities(oracle, document.c)
+    n, k = document.N, 0 if limits is None else len(limits.prices)
+    row_errors = _checked_row_errors(oracle, limits)
+    oracle = oracle_of_file(oracle, document.oracle_digest, document.oracle, n + k)
+    require_multiplicities(oracle, np.append(document.c, np.ones(k)))
     objective = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
     check_measure(document.quantity, objective.measure)
-    if not objective.nonnegative_weights and not oracle.reflexive:
+    if not objective.nonnegative_weights and (limits is not None or not oracle.reflexive):
         reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), FloatBalls()
     F = build_regularizer(document, A)
     point = None if d is None else _feasible_point(A, F, d)
-    answer = query_oracle(oracle, document.c / document.c.sum() if d is None else _query_weights(F, d))
-    computed = hypothesis_margins(document.hypotheses, document.N, document.t, oracle, answer) if U is None else U
+    weights = document.c / document.c.sum() if d is None else _query_weights(F, d)
+    answer = query_oracle(oracle, weights if limits is None else np.append(weights, limits.prices))
+    computed = hypothesis_margins(document.hypotheses, n + k, document.t, oracle, answer) if U is None else U
     margins = as_margin_matrix(computed)
+    if limits is not None:
+        margins = _margins_within_limits(document, dense_rows(margins, slice(0, None)), limits, row_errors)
     arrays = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute_bounds(dataclasses.replace(document, arrays=arrays), margins, A)
     if d is not None:
         if answer.edge_bound is None:
             reject("the oracle gives no bound on the edges of its class; the certificate claims one")
-        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound))
+        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound, limits))
     check_claims(document, bounds)
     claimed_bounds = claimed_bounds_text(document)
     is_membership_checked = answer.edge_bound is not None and U is None
     suffix = "" if claimed_bounds == BOTH_BOUNDS else NO_FURTHER_CLAIM
-    reason = f"recomputed over {oracle}: {claimed_bounds} of the best {objective.measure}{suffix}"
+    scope = "" if limits is None else WITHIN_LIMITS
+    reason = f"recomputed over {oracle}: {claimed_bounds} of the best {objective.measure}{scope}{suffix}"
     reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
     return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=objective.measure)
+
+
+def _checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Array, " k"]:
+    """Return the rounding errors of the limits of an oracle; Rejected if they are not the limits of the file."""
+    if not isinstance(oracle, LimitedClass):
+        return np.zeros(0) if limits is None else reject("the file is about weights with limits; pass a LimitedClass")
+    if limits is None:
+        reject("the file states no limits of the weights; pass the oracle without limits")
+    if not np.array_equal(limits.right_sides, oracle.right_sides):
+        reject("the file states other right sides of the limits than the oracle has")
+    return oracle.row_errors
+
+
+def _margins_within_limits(
+    document: CertificateDocument, rows: Float[Array, "rows t"], limits: StatedLimits, row_errors: Float[Array, " k"]
+) -> Float[Array, "N t"]:
+    """Return the margins of the examples; Rejected if the weights of the file are not proved to keep the limits."""
+    if rows.shape != (document.N + len(limits.prices), document.t):
+        reject(
+            f"the margins must have {document.N} rows of examples and {len(limits.prices)} of limits, and "
+            f"{document.t} columns; they have the shape {rows.shape}"
+        )
+    if not keeps_limits(-rows[document.N :], limits.right_sides, row_errors, document.arrays["w"]):
+        reject("its weights are not proved to keep the limits of the class")
+    return rows[: document.N]
 
 
 def _feasible_point(A: FloatBalls, F: RegularizerTerms, d: ExampleVector) -> Vector:
@@ -209,23 +295,35 @@ def _query_weights(F: RegularizerTerms, d: ExampleVector) -> ExampleVector:
     return d if F.box.is_unbounded else np.maximum(d, 0.0)
 
 
-def _upper_bound(A: FloatBalls, F: RegularizerTerms, point: Vector, d: ExampleVector, edge_bound: float) -> float:
+def _upper_bound(
+    A: FloatBalls,
+    F: RegularizerTerms,
+    point: Vector,
+    d: ExampleVector,
+    edge_bound: float,
+    limits: StatedLimits | None = None,
+) -> float:
     """Return an upper bound of the objective over a class, from an edge bound for d and a feasible point near d.
 
-    Margins lie in [-1, 1], so an edge changes by at most the 1-norm of the difference of the point and d.
+    Margins lie in [-1, 1], so an edge changes by at most the 1-norm of the difference of the point and d. The edges of
+    a class with limits are those after the prices, and the prices cost <b, p>.
     """
     difference = point - A.to_vector(_query_weights(F, d))
     value = F.value(A, point) + A.total(A.absolute(difference))
+    if limits is not None:
+        value = value + A.total(A.to_vector(limits.right_sides) * A.to_vector(limits.prices))
     return math.nextafter(float(A.upper(value)) + edge_bound, math.inf)
 
 
-def _recomputed_upper_bound(document: dict[str, Any], arrays: dict[str, Array], edge_bound: float) -> float:
+def _recomputed_upper_bound(
+    document: dict[str, Any], arrays: dict[str, Array], edge_bound: float, limits: StatedLimits | None
+) -> float:
     """Return the upper bound as a verifier will recompute it; ProblemError if d proves none."""
     A, d = FloatBalls(), arrays["d"]
     try:
         with np.errstate(all="ignore"):
             F = build_regularizer(parse_written(document, arrays), A)
-            return _upper_bound(A, F, _feasible_point(A, F, d), d, edge_bound)
+            return _upper_bound(A, F, _feasible_point(A, F, d), d, edge_bound, limits)
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:

@@ -34,6 +34,7 @@ from boostopt.verification.trusted_kernel.certificate_schema import CertificateD
 from boostopt.verification.trusted_kernel.checker import ProvedBounds, check_shape, recompute_bounds
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, reject
 from boostopt.verification.trusted_kernel.number_types import FloatBalls
+from boostopt.verification.trusted_kernel.stated_limits import StatedLimits, split_limits
 from boostopt.verification.verification_result import (
     BOTH_BOUNDS,
     NO_FURTHER_CLAIM,
@@ -84,6 +85,7 @@ def verify(
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
     U
         The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
+        With limits on the weights, the rows of the limits stand below those of the examples.
     formulation
         Your own formulation, or the path of its file. The formulations of boostopt are found by their names.
     exact
@@ -169,12 +171,13 @@ class CertificateFile:
         try:
             if self.top.get("subject") == HISTOGRAM_SUBJECT:
                 return verify_histogram_certificate(self.top, data, _expected_vectors(c, d0), formulation)
-            document = read_document(self.path, self.top)
+            content, limits = split_limits(self.top)
+            document = read_document(self.path, content)
         except Rejected as rejected:
             return Verification(False, str(rejected))
         try:
             with np.errstate(all="ignore"):
-                return _verify_document(document, data, c, d0, U, formulation, exact)
+                return _verify_document(document, data, c, d0, U, formulation, exact, limits)
         except Rejected as rejected:
             return make_verification(document, False, str(rejected), None, exact)
         except MemoryError:
@@ -190,9 +193,9 @@ class CertificateFile:
         if is_described_class_certificate(self.top):
             return "class"
         try:
-            return (
-                "class" if self.top.get("subject") == HISTOGRAM_SUBJECT else read_document(self.path, self.top).subject
-            )
+            if self.top.get("subject") == HISTOGRAM_SUBJECT:
+                return "class"
+            return read_document(self.path, split_limits(self.top)[0]).subject
         except Rejected:
             return ""
 
@@ -211,7 +214,14 @@ def subject(path: str | PathLike[str]) -> str:
 
 
 def _verify_document(
-    document: CertificateDocument, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool
+    document: CertificateDocument,
+    data: Any,
+    c: Any,
+    d0: Any,
+    U: Any,
+    formulation: Any,
+    exact: bool,
+    limits: StatedLimits | None,
 ) -> Verification:
     """Return the verdict on the document of a file."""
     from boostopt.verification.formulation_consistency import check_formulation_consistency
@@ -221,7 +231,7 @@ def _verify_document(
         if exact:
             raise OptionError(NO_EXACT_PROOF)
         _require_vectors(document, expected)
-        return verify_class_certificate(document, data, U, formulation)
+        return verify_class_certificate(document, data, U, formulation, limits)
     program = data if hasattr(data, "examples") and hasattr(data, "margins") else None
     margins = as_margin_matrix(data if program is None else program.margins)
     check_shape(document, margins)
