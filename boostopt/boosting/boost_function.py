@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -18,6 +19,7 @@ from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.method_selection import is_default, run_histogram_newton, unsupported_request
+from boostopt.boosting.parameter_schedules import ParameterSchedule
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.initial_run_data import initial_record
 from boostopt.boosting.run.progress_line import progress_line
@@ -89,7 +91,9 @@ def boost(
     **keywords
         Fields of `BoostOptions`, and parameters of the formulation, as in `bind`, except those that the formulation
         sets in every round. A parameter with one value an example has one for each row of the oracle, or for each
-        example that counts.
+        example that counts. A parameter may be a function of the number of the next round, from 1, and of the last row
+        of the trace, None before the first round. Then the run ends when a rule holds and the next round has the same
+        parameters, and its certificates are those of the last program.
 
     Returns
     -------
@@ -98,7 +102,8 @@ def boost(
     Raises
     ------
     OptionError
-        An option is unknown or out of range, or nothing would ever stop the run.
+        An option is unknown or out of range, or nothing would ever stop the run; or a parameter is a function, and the
+        update or an option needs one program for all rounds.
     ProblemError
         A parameter is out of its domain, or the oracle returns something that is not a column.
     DataError
@@ -117,17 +122,24 @@ def boost(
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST_KEYWORDS, formulation)
     options = replace(read_options("options", options), **option_keywords)
+    schedule = ParameterSchedule(
+        {name: value for name, value in parameters.items() if callable(value)},
+        lambda values: select_examples(formulation, oracle, None, values)[1],
+        partial(make_update, backend=backend, idle=options.stabilization.idle, corrective=options.corrective),
+    )
+    parameters |= schedule.values(1, None)
     d0, parameters = select_examples(formulation, oracle, d0, parameters)
     requests_newton = isinstance(update, str) and update == "newton"
     newton = requests_newton or (update is None and is_default(formulation, oracle, epsilon, backend))
     remaining_options = None
     request = BoostRequest(formulation, oracle, epsilon, parameters, options)
-    if newton and rules is None and d0 is None:
+    if newton and rules is None and d0 is None and not schedule.functions:
         run, remaining_options = run_histogram_newton(request)
         if run is not None:
             return run
     if not isinstance(oracle, Oracle):
-        raise oracle.unsupported_error(unsupported_request(request, backend, update, rules, d0))
+        unsupported = schedule.description or unsupported_request(request, backend, update, rules, d0)
+        raise oracle.unsupported_error(unsupported)
     with rows_left_out(formulation, oracle.N, oracle.n_rows):
         problem = Problem.create(formulation, oracle.c, d0, epsilon, None if remaining_options else update, parameters)
         # With bounded edges, the update after histogram Newton is the one of the formulation.
@@ -143,9 +155,12 @@ def boost(
     ends_itself = isinstance(formulation, Booster) and epsilon is None and rules is None
     stopping_rules = () if ends_itself else _applicable_rules(problem, rules)
     _check_options(problem, options)
+    if schedule.functions:
+        schedule.check(problem, options)
+        options = replace(options, history=False)
     handed_over = remaining_options is not None and remaining_options.start is not None
     weight_update = make_update(problem, backend, options.stabilization.idle, options.corrective)
-    return _run(problem, oracle, weight_update, stopping_rules, options, handed_over)
+    return _run(problem, oracle, weight_update, stopping_rules, options, schedule, handed_over)
 
 
 def select_examples(
@@ -167,6 +182,7 @@ def _run(
     update: Update,
     rules: tuple[Rule, ...],
     options: BoostOptions,
+    schedule: ParameterSchedule,
     handed_over: bool,
 ) -> Run:
     """Run column generation with an update until a rule holds or a limit is reached, and return the run."""
@@ -181,7 +197,7 @@ def _run(
     ):
         recorder = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder)
+            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder, schedule)
             return Run.from_data(loop.run(record), final_weights)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls starts again.

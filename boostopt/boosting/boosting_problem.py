@@ -172,8 +172,16 @@ class Problem:
 
     def __reduce__(self) -> Any:
         """Return the settings for pickle, because a formulation may contain functions."""
+        return Problem.create, self._settings(self.user_parameters)
+
+    def with_parameters(self, values: Mapping[str, Any]) -> Problem:
+        """Return the problem with other values of some parameters, checked."""
+        return Problem.create(*self._settings({**self.user_parameters, **values}))
+
+    def _settings(self, parameters: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of `create` with the parameters of a user."""
         d0 = self.examples.d0 if self.formulation.uses_reference else None
-        return Problem.create, (self.formulation, self.examples.c, d0, self.epsilon, self.update, self.user_parameters)
+        return self.formulation, self.examples.c, d0, self.epsilon, self.update, parameters
 
     @property
     def F(self) -> Regularizer:

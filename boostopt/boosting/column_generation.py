@@ -26,6 +26,8 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import CheckedAnswer, ColumnPool
+from boostopt.boosting.parameter_schedules import ParameterSchedule
+from boostopt.boosting.run.initial_run_data import record_of_problem
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.round_recorder import RunRecorder
 from boostopt.boosting.run.run_data import RunData
@@ -88,6 +90,8 @@ class ColumnGeneration:
         The deadline of the run.
     recorder
         The recorder of every round: trace, test examples, checkpoints, progress.
+    schedule
+        The parameters that change from round to round.
     """
 
     problem: Problem
@@ -97,6 +101,7 @@ class ColumnGeneration:
     options: BoostOptions
     deadline: Deadline
     recorder: RunRecorder
+    schedule: ParameterSchedule
 
     def run(self, record: RunData) -> RunData:
         """Continue from a record until a rule holds, a limit is reached or the user interrupts.
@@ -105,30 +110,31 @@ class ColumnGeneration:
         -------
         The record of the run, with the reason.
         """
-        record = self._warm_started(record)
+        record, steps = self._warm_started(record), self
         state = record.state
         with Interrupts() as interrupts:
             while True:
                 # The rules come before the oracle: a run that is resumed after its end ends again at the same state.
                 has_started = state.round or state.stop_reason
                 if has_started and (
-                    reason := self._rule_message(RuleContext(self.problem, state, record.guarantee))
+                    reason := steps._rule_message(RuleContext(steps.problem, state, record.guarantee))
                     or state.stop_reason
                 ):
                     break
                 try:
-                    state, answer, seconds = self._query_oracle(record)
-                    view = RuleContext(self.problem, state, record.guarantee)
+                    state, answer, seconds = steps._query_oracle(record)
+                    view = RuleContext(steps.problem, state, record.guarantee)
                     # A run needs a hypothesis, so the first round is always made.
                     if len(state.w) and (
-                        reason := self._rule_message(view) or self._limit_reached(view, record, interrupts.requested)
+                        reason := steps._rule_message(view) or steps._limit_reached(view, record, interrupts.requested)
                     ):
                         break
                     start_time = time.perf_counter()
-                    record = self._update(view, record, answer)
+                    record = steps._update(view, record, answer)
                     # If the update could make no step, there was no round.
                     if record.state.round > state.round:
-                        self.recorder.record_round(record, seconds, time.perf_counter() - start_time)
+                        steps.recorder.record_round(record, seconds, time.perf_counter() - start_time)
+                        steps, record = steps._with_scheduled_parameters(record, interrupts.requested)
                 except Exception as failure:
                     if record.state.round == 0:
                         raise
@@ -143,23 +149,37 @@ class ColumnGeneration:
                     state = record.state
                     break
                 state = record.state
-        self.recorder.finish(replace(record, reason=reason))
-        if isinstance(self.update, TotallyCorrective):
-            state = self.update.polish(state, record.pool, self.deadline)
+        steps.recorder.finish(replace(record, reason=reason))
+        if isinstance(steps.update, TotallyCorrective):
+            state = steps.update.polish(state, record.pool, steps.deadline)
         record.trace.update_last(state.bounds, state.soft_margin, state.dual_objective)
-        reason += self.update.closing_remark(state)
-        return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
+        reason += steps.update.closing_remark(state)
+        return replace(record, state=state, oracle_state=steps.oracle.state(), reason=reason)
+
+    def _with_scheduled_parameters(self, record: RunData, interrupted: bool) -> tuple[ColumnGeneration, RunData]:
+        """Return the parts of the run with the parameters of the next round, and its record; unchanged at a limit."""
+        view = RuleContext(self.problem, record.state, record.guarantee)
+        if not self.schedule.functions or self._limit_reached(view, record, interrupted):
+            return self, record
+        problem = self.schedule.next_problem(record)
+        if problem is None:
+            return self, record
+        steps = replace(self, problem=problem, update=self.schedule.make_update(problem))
+        return steps, steps._with_warm_start(record_of_problem(record, problem, self.oracle, self.options))
 
     def _warm_started(self, record: RunData) -> RunData:
         """Return the record with weights over the hypotheses of an earlier run, if the run starts from one."""
+        return record if record.state.round or not record.pool.t else self._with_warm_start(record)
+
+    def _with_warm_start(self, record: RunData) -> RunData:
+        """Return the record with the first weights of the update over the hypotheses of the record."""
         state, pool = record.state, record.pool
-        if state.round or not pool.t:
-            return record
         tol = self.options.schedule.tolerance(RuleContext(self.problem, state, record.guarantee))
         state = self.update.warm_start(state, pool, tol, self._solve_deadline).with_soft_margin(
             self.problem.objective, pool
         )
-        return replace(record, state=replace(state, smallest_edge_at_solve=state.bounds.smallest_edge))
+        state = replace(state, round=record.state.round, smallest_edge_at_solve=state.bounds.smallest_edge)
+        return replace(record, state=state)
 
     def _query_oracle(self, record: RunData) -> tuple[State, CheckedAnswer, float]:
         """Query the oracle; return the state with the new bounds, the answer, and the seconds of the query."""

@@ -47,23 +47,12 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
     store_rounds = options.history if options.history is not None else problem.update is UpdateKind.TOTAL or short
-    d = problem.F.project(None)
-    m = np.zeros(N)
-    # Off the simplex, and with weights of both signs, the value of a program may be below -1.
-    initial_value = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
     # An edge that an algorithm assumes is not a bound: no rule may use it.
     bounds = _bounds_from_guarantee(_oracle_guarantee(oracle, options), problem)
-    start = State(0, np.zeros(0), m, d, initial_value, problem.least_value, bounds)
-    if problem.two_sided:
-        start = replace(
-            start,
-            dual_objective=problem.dual_objective(problem.conjugate_at_margins(m), np.zeros(1)),
-            soft_margin=problem.least_value + 1.0,
-        )
     record = RunData(
         problem=problem,
         pool=ColumnPool(N),
-        state=start,
+        state=_initial_state(problem, bounds),
         history=History(store_rounds),
         trace=Trace([], options.nus),
         oracle=str(oracle),
@@ -74,6 +63,18 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         formulation_digest=text_digest(problem.formulation.source_file),
     )
     return record if options.start is None else _warm_started(record, oracle, options.start.record)
+
+
+def _initial_state(problem: Problem, bounds: OracleBounds) -> State:
+    """Return the state before the first hypothesis."""
+    m = np.zeros(problem.examples.N)
+    # Off the simplex, and with weights of both signs, the value of a program may be below -1.
+    initial_value = problem.least_value if problem.F.on_simplex and not problem.F.signed else -math.inf
+    start = State(0, np.zeros(0), m, problem.F.project(None), initial_value, problem.least_value, bounds)
+    if not problem.two_sided:
+        return start
+    value = problem.dual_objective(problem.conjugate_at_margins(m), np.zeros(1))
+    return replace(start, dual_objective=value, soft_margin=problem.least_value + 1.0)
 
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
@@ -101,23 +102,43 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
         )
     if not earlier.pool.t:
         return record
-    problem, pool, earlier_state = record.problem, ColumnPool(oracle.N), earlier.state
+    pool = ColumnPool(oracle.N)
     pool.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
     # Without its state, an oracle that numbers its hypotheses would use the same numbers again.
     oracle.restore(earlier.oracle_state)
-    w = earlier_state.padded_weights(pool.t)
-    start = earlier_state.start if earlier_state.active is None else WarmStart(d=earlier_state.d, w=w)
+    state = _with_weights_of(record.state, record.problem, pool, earlier.state)
+    return replace(record, pool=pool, state=state, oracle_state=oracle.state())
+
+
+def _with_weights_of(state: State, problem: Problem, pool: ColumnPool, earlier: State) -> State:
+    """Return a state of a problem with the weights of an earlier state over the same hypotheses."""
+    w = earlier.padded_weights(pool.t)
+    start = earlier.start if earlier.active is None else WarmStart(d=earlier.d, w=w)
     if problem.is_additive:
         w = w.clip(min=0.0)  # steps are positive; weights of both signs belong to another program
     else:
         project = problem.edge_function.project if problem.objective is None else problem.objective.G.project
         projected = project(w)
         w = np.zeros(0) if projected is None else projected
-    m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
+    m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else state.m
     conjugate = problem.conjugate_at_margins(m)
     value = problem.dual_objective(conjugate, w)
-    state = replace(record.state, w=w, m=m, d=conjugate.d, dual_objective=value, start=start)
-    return replace(record, pool=pool, state=state, oracle_state=oracle.state())
+    return replace(state, w=w, m=m, d=conjugate.d, dual_objective=value, start=start)
+
+
+def record_of_problem(record: RunData, problem: Problem, oracle: Oracle, options: BoostOptions) -> RunData:
+    """Return the record of a run that continues with other parameters: its hypotheses, weights and rounds stay.
+
+    The bounds are those of the new problem. The oracle is asked once, with the distribution that proved the best upper
+    bound so far, moved into the domain of the new F.
+    """
+    bounds = _bounds_from_guarantee(_oracle_guarantee(oracle, options), problem)
+    recomputed = recomputed_bounds(record.state.bounds, problem, oracle)
+    if recomputed.d is not None:
+        bounds = replace(bounds.with_upper(recomputed.upper, recomputed.d), smallest_target=recomputed.upper)
+    start = _initial_state(problem, bounds)
+    state = replace(_with_weights_of(start, problem, record.pool, record.state), round=record.state.round)
+    return replace(record, problem=problem, state=state)
 
 
 def _bounds_from_guarantee(guarantee: float | None, problem: Problem) -> OracleBounds:
