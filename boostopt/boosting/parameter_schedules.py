@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,17 @@ class ParameterSchedule:
     select: Callable[[Mapping[str, Any]], dict[str, Any]]
     make_update: Callable[[Problem], Update]
 
+    def __post_init__(self) -> None:
+        """Raise OptionError for a function that does not take two arguments."""
+        for name, function in self.functions.items():
+            try:
+                signature(function).bind(1, None)
+            except (TypeError, ValueError):
+                raise OptionError(
+                    f"{name} must be a value, or a function of the round and the last row of the trace; got "
+                    f"{short_repr(function)}. Pass one such as lambda number, row: 10.0 * number."
+                ) from None
+
     @property
     def description(self) -> str:
         """The parameters in words, for messages; "" without any."""
@@ -59,8 +71,8 @@ class ParameterSchedule:
         for name, value in values.items():
             if value is None or callable(value):
                 raise ProblemError(
-                    f"{name} must have a value in each round; its function returned {short_repr(value)} for round "
-                    f"{number}. Return a number, also if the row of the trace is None."
+                    f"{name} must have a value in each round; for round {number}, got {short_repr(value)} from its "
+                    "function. Return a number, also if the row of the trace is None."
                 )
         return self.select(values)
 

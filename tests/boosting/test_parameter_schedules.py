@@ -187,6 +187,8 @@ def test_what_needs_one_program_is_refused(arguments: dict[str, Any], words: str
 def test_a_function_has_a_value_in_each_round() -> None:
     with pytest.raises(ProblemError, match=r"\beta\b.*\bNone\b.*\bReturn\b"):
         boost("erlpboost", STUMPS, nu=8.0, eta=lambda number, row: None, epsilon=0.05)
+    with pytest.raises(OptionError, match=r"\beta\b.*\bfunction\b.*\bPass\b"):
+        boost("erlpboost", STUMPS, nu=8.0, eta=lambda number: 10.0, epsilon=0.05)
     with pytest.raises(ProblemError, match=r"\bnu\b"):
         boost("lpboost", STUMPS, nu=lambda number, row: "many", epsilon=0.05)
 
