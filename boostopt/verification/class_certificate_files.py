@@ -21,10 +21,12 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.weight_limits import LimitedWeights, certify_limits, objective_without_limits
 from boostopt.errors import OptionError, ProblemError, require_not_none
-from boostopt.oracles.base import HypothesisClass, require_oracle
+from boostopt.oracles.base import HypothesisClass, Oracle, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.limited_class import LimitedClass
 from boostopt.programs.program import Program
@@ -60,6 +62,7 @@ from boostopt.verification.trusted_kernel.checker import (
     recompute_bounds,
 )
 from boostopt.verification.trusted_kernel.conjugates import Vector
+from boostopt.verification.trusted_kernel.edge_terms import bound_over_class
 from boostopt.verification.trusted_kernel.feasible_weights import feasible_weights_with_norm, project_into_ball
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, reject
 from boostopt.verification.trusted_kernel.number_types import FloatBalls, dense_rows
@@ -75,6 +78,9 @@ from boostopt.verification.verification_result import (
     make_verification,
 )
 
+MAX_SCALINGS, SCALING_STEP = 12, 1e-15
+"""The number of trials for a distribution whose edges are below a level, and the relative size of the first step."""
+
 WITHIN_LIMITS = " of weights that keep the limits"
 """The addition to the name of the value of a class whose weights have limits."""
 
@@ -89,8 +95,9 @@ def save_class(
     run
         The run.
     oracle
-        The oracle of the run. It gets one query, which proves the upper bound before the file is written. Over a
-        `LimitedClass`, the file has the interval of `boostopt.boosting.certify_limits`.
+        The oracle of the run. It gets one query, which proves the upper bound before the file is written, and more for
+        a program without a soft margin. Over a `LimitedClass`, the file has the interval of
+        `boostopt.boosting.certify_limits`.
     path
         The file; long vectors go into a second file, as in `save`.
     provenance
@@ -104,7 +111,7 @@ def save_class(
     Raises
     ------
     OptionError
-        The oracle has other examples or another class; or the program has no soft margin.
+        The oracle has other examples or another class; or the largest edge bounds no value of the program.
     ProblemError
         F or G has neither closed forms nor a description; or no proof in fractions was found for a description; or no
         weights are proved to keep the limits of the class.
@@ -117,11 +124,16 @@ def save_class(
         return
     oracle = require_oracle(oracle, "the best hypothesis under given weights")
     certificate, objective = run.verify_class(oracle), run.record.problem.objective
-    if objective is None or not run.w.any():
-        raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
+    regularizer, G = run.record.problem.class_pair
+    examples, is_stated = run.record.problem.examples, objective is not None or not is_described(regularizer, G)
+    if not (is_stated and run.w.any()):
+        raise OptionError(
+            "expected a run with weights, and a soft margin or an F with a closed form; got a run without. Use "
+            "run.certificate."
+        )
     formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
     margins, w, limits = run.record.pool.margins, run.w, None
-    if isinstance(oracle, LimitedClass) and isinstance(formulation, LimitedWeights):
+    if objective is not None and isinstance(oracle, LimitedClass) and isinstance(formulation, LimitedWeights):
         w = _weights_within_limits(run)
         n = oracle.oracle.N
         prices = np.zeros(len(oracle.limits)) if certificate.d is None else certificate.d[n:]
@@ -129,13 +141,15 @@ def save_class(
         limits = StatedLimits(oracle.right_sides, np.maximum(prices, 0.0))
         objective, formulation = objective_without_limits(objective), formulation.base
         certificate = dataclasses.replace(certificate, witness=d, quantity=objective.measure)
+        regularizer, examples = objective.F0, objective.examples
         margins = margins.take_rows(np.arange(n))
     used = np.flatnonzero(w)
     hypotheses = [run.hypotheses[q] for q in used.tolist()]
     U, w = margins.take_columns(used), w[used]
-    w = w / np.abs(w).sum() if objective.nonnegative_weights and limits is None else w
-    program = Program(formulation, parameters, objective.examples, U, objective.F0, objective.G)
-    if is_described(objective.F0, objective.G):
+    is_scaled = objective is not None and objective.nonnegative_weights and limits is None
+    w = w / np.abs(w).sum() if is_scaled else w
+    program = Program(formulation, parameters, examples, U, regularizer, G)
+    if is_described(regularizer, G):
         if limits is not None:
             raise ProblemError(
                 "a certificate file can state limits of the weights beside an F with a closed form; got a description. "
@@ -143,14 +157,14 @@ def save_class(
             )
         save_described_class_certificate(program, certificate, w, oracle, hypotheses, path, provenance or {})
         return
-    program_certificate = objective.program(U).certify(certificate.d, w)
+    program_certificate = (program if objective is None else objective.program(U)).certify(certificate.d, w)
     if limits is not None:
         # Another rounding of the weights might leave the limits.
         program_certificate = dataclasses.replace(program_certificate, w=w)
     statement, arrays = statement_and_arrays(program, program_certificate.w)
     statement |= {
         "subject": "class",
-        "formulation": {**statement["formulation"], **functions_as_json(formulation, parameters, objective.examples)},
+        "formulation": {**statement["formulation"], **functions_as_json(formulation, parameters, examples)},
         "data": {
             **statement["data"],
             "oracle": class_description(oracle),
@@ -162,14 +176,16 @@ def save_class(
     document, arrays = add_claim(
         statement, arrays, program, dataclasses.replace(program_certificate, upper=math.inf), provenance or {}
     )
-    document["claim"]["what"] = objective.measure
-    if certificate.d is not None and math.isfinite(certificate.upper):
+    document["claim"]["what"] = certificate.quantity
+    claim = document["claim"]
+    if objective is None and certificate.d is not None and math.isfinite(certificate.upper):
+        arrays["d"], claim["upper"] = _class_bound_of_program(document, arrays, certificate, oracle)
+    elif certificate.d is not None and math.isfinite(certificate.upper):
         arrays["d"] = certificate.d
-        claim = document["claim"]
         claim["upper"] = certificate.upper
         # If d is replaced by a point of its ball, the upper bound increases.
         price = 0.0 if limits is None else float(limits.right_sides @ limits.prices)
-        edge_bound = certificate.upper - objective.F0.value(certificate.d) - price
+        edge_bound = certificate.upper - regularizer.value(certificate.d) - price
         recomputed = _recomputed_upper_bound(document, arrays, edge_bound, limits)
         if math.isfinite(recomputed):
             upper = max(certificate.upper, recomputed)
@@ -181,6 +197,36 @@ def save_class(
     if limits is not None:
         document |= {"subject": LIMITED_SUBJECT, "limits": limits.to_json()}
     write_certificate_file(path, document, arrays)
+
+
+def _class_bound_of_program(
+    document: dict[str, Any], arrays: dict[str, Array], certificate: ClassCertificate, oracle: Oracle
+) -> tuple[ExampleVector, float]:
+    """Return a distribution and the upper bound of a program over a class that it proves by one query to the oracle.
+
+    Where G allows edges up to a level, the distribution is scaled until rounding is below the distance of the edges
+    from this level.
+
+    Raises
+    ------
+    ProblemError
+        No such distribution was found.
+    """
+    d, claim = require_not_none(certificate.d, "a distribution that proves the bound"), document["claim"]
+    claim["upper"] = certificate.upper
+    for step in range(MAX_SCALINGS):
+        trial = d * (1.0 - SCALING_STEP * 4.0**step) if step else d
+        edge_bound = query_oracle(oracle, trial if float(trial.min()) < 0.0 else np.maximum(trial, 0.0)).edge_bound
+        if edge_bound is None:
+            break
+        upper = _recomputed_upper_bound(document, arrays | {"d": trial}, edge_bound, None)
+        if math.isfinite(upper):
+            upper = max(certificate.upper, upper)
+            return trial, upper + 1e-12 * max(1.0, abs(upper))
+    raise ProblemError(
+        f"expected a distribution that proves the upper bound {certificate.upper:.6g} again; got none. Boost with a "
+        "smaller epsilon, or keep the certificate in Python."
+    )
 
 
 def _weights_within_limits(run: Run) -> HypothesisVector:
@@ -227,9 +273,13 @@ def verify_class_certificate(
     row_errors = _checked_row_errors(oracle, limits)
     oracle = oracle_of_file(oracle, document.oracle_digest, document.oracle, n + k)
     require_multiplicities(oracle, np.append(document.c, np.ones(k)))
-    objective = require_not_none(check_formulation_consistency(document, formulation), "a value over a class")
-    check_measure(document.quantity, objective.measure)
-    if not objective.nonnegative_weights and (limits is not None or not oracle.reflexive):
+    objective = check_formulation_consistency(document, formulation)
+    measure = SoftMarginObjective.name_of(objective)
+    check_measure(document.quantity, measure)
+    if limits is not None and objective is None:
+        reject("limits of the weights need a formulation with a value of weights that sum to 1")
+    needs_negations = bool(document.G.get("signed")) if objective is None else not objective.nonnegative_weights
+    if needs_negations and (limits is not None or not oracle.reflexive):
         reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), FloatBalls()
     F = build_regularizer(document, A)
@@ -245,16 +295,16 @@ def verify_class_certificate(
     if d is not None:
         if answer.edge_bound is None:
             reject("the oracle gives no bound on the edges of its class; the certificate claims one")
-        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, point, d, answer.edge_bound, limits))
+        bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, document.G, point, d, answer.edge_bound, limits))
     check_claims(document, bounds)
     claimed_bounds = claimed_bounds_text(document)
     is_membership_checked = answer.edge_bound is not None and U is None
     suffix = "" if claimed_bounds == BOTH_BOUNDS else NO_FURTHER_CLAIM
     scope = "" if limits is None else WITHIN_LIMITS
-    reason = f"recomputed over {oracle}: {claimed_bounds} of the best {objective.measure}{scope}{suffix}"
+    reason = f"recomputed over {oracle}: {claimed_bounds} of the best {measure}{scope}{suffix}"
     reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
-    return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=objective.measure)
+    return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=measure)
 
 
 def _checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Array, " k"]:
@@ -298,21 +348,23 @@ def _query_weights(F: RegularizerTerms, d: ExampleVector) -> ExampleVector:
 def _upper_bound(
     A: FloatBalls,
     F: RegularizerTerms,
+    G: Mapping[str, Any],
     point: Vector,
     d: ExampleVector,
     edge_bound: float,
-    limits: StatedLimits | None = None,
+    limits: StatedLimits | None,
 ) -> float:
     """Return an upper bound of the objective over a class, from an edge bound for d and a feasible point near d.
 
     Margins lie in [-1, 1], so an edge changes by at most the 1-norm of the difference of the point and d. The edges of
     a class with limits are those after the prices, and the prices cost <b, p>.
     """
-    difference = point - A.to_vector(_query_weights(F, d))
-    value = F.value(A, point) + A.total(A.absolute(difference))
+    distance = A.total(A.absolute(point - A.to_vector(_query_weights(F, d))))
+    value = F.value(A, point)
     if limits is not None:
         value = value + A.total(A.to_vector(limits.right_sides) * A.to_vector(limits.prices))
-    return math.nextafter(float(A.upper(value)) + edge_bound, math.inf)
+    cost = bound_over_class(A, G, A.to_number(edge_bound) + distance)
+    return math.inf if cost is None else math.nextafter(float(A.upper(value + cost)), math.inf)
 
 
 def _recomputed_upper_bound(
@@ -322,8 +374,9 @@ def _recomputed_upper_bound(
     A, d = FloatBalls(), arrays["d"]
     try:
         with np.errstate(all="ignore"):
-            F = build_regularizer(parse_written(document, arrays), A)
-            return _upper_bound(A, F, _feasible_point(A, F, d), d, edge_bound, limits)
+            parsed = parse_written(document, arrays)
+            F = build_regularizer(parsed, A)
+            return _upper_bound(A, F, parsed.G, _feasible_point(A, F, d), d, edge_bound, limits)
     except SizeLimit as limit:
         raise too_large(limit) from limit
     except Rejected as rejected:

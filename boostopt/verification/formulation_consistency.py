@@ -63,9 +63,13 @@ def check_formulation_consistency(
     if document.subject == "class":
         if document.formulation_functions is not None:
             check_functions_agree(trusted, functions, document.formulation_functions, examples, document.parameters)
-        if objective is None:
-            reject(f"{trusted.name} has no soft margin, so it has no certificate of a class")
-        functions = objective.F0, objective.G
+        if objective is not None:
+            functions = objective.F0, objective.G
+        elif not math.isfinite(functions[1].class_bound(0.0)):
+            reject(
+                f"{trusted.name} has no soft margin, and the largest edge of a class does not bound its G, so it has "
+                "no certificate of a class"
+            )
     statements = document.F, document.G
     check_functions_agree(trusted, functions, statements, examples, document.parameters, document.arrays)
     if program is not None:

@@ -156,3 +156,19 @@ EDGE_KINDS: Mapping[str, EdgeKind] = {
     "tied": EdgeKind(lambda A, G: EdgeTerms(lambda e: e[1], _zero_function(A), "tied")),
 }
 """The kinds of G, with their numbers in files and their formulas."""
+
+
+def bound_over_class(A: NumberType, G: Mapping[str, Any], largest: Any) -> Any:
+    """Return an upper bound of G over any number of edges of at most `largest`; None if there is none.
+
+    Where G takes edges without their sign, the class must contain the negations of its hypotheses.
+    """
+    kind = G["kind"]
+    if kind in ("maximum", "absolute"):
+        return largest
+    if kind == "ball" and float(G["p"]) == 1.0:
+        return A.positive(largest) * A.to_number(float(G["r"]))
+    if kind in ("bounded", "1-norm"):
+        level = A.to_number(float(G["gamma"] if kind == "bounded" else G["l1"]))
+        return A.to_number(0.0) if A.is_certainly_nonnegative(level - largest) else None
+    return None
