@@ -22,7 +22,9 @@ from boostopt.boosting.run.stop_reason import LIMITS, StopReason
 from boostopt.boosting.stopping_rules import rule_of
 from boostopt.errors import OptionError
 from boostopt.oracles.hypothesis_descriptions import in_words
+from boostopt.programs.program import Program
 from boostopt.programs.program_identity import certificate_fields
+from boostopt.verification.described_files.functions_as_problems import is_described
 from boostopt.verification.functions_as_json import edge_to_json, regularizer_to_json
 
 CERTIFIED_GAP_TOLERANCE = 1e-9
@@ -30,14 +32,14 @@ CERTIFIED_GAP_TOLERANCE = 1e-9
 
 
 def validate_requested_results(
-    name: str, objective: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
+    program: Program, objective: SoftMarginObjective | None, certificate: str | None, picture: str | None = None
 ) -> None:
     """Raise an error, before the run, for a requested result that the run cannot have.
 
     Parameters
     ----------
-    name
-        The name of the formulation.
+    program
+        A program of the formulation.
     objective
         The soft margin over the class; None if the formulation has none.
     certificate, picture
@@ -46,20 +48,21 @@ def validate_requested_results(
     Raises
     ------
     OptionError
-        There is no soft margin to certify or to draw.
+        There is no soft margin to draw, or no value over a class to certify.
     ProblemError
         A certificate file cannot state F or G.
     """
-    if objective is None:
-        if certificate or picture:
-            raise OptionError(
-                f"{name} has no soft margin over a class to certify or to draw; got "
-                f"{'--certificate' if certificate else '--picture'}. Leave it out."
-            )
-    elif certificate:
+    F, G = (program.regularizer, program.edge_function) if objective is None else (objective.F0, objective.G)
+    is_bounded = objective is not None or (math.isfinite(G.class_bound(0.0)) and not is_described(F, G))
+    if (picture and objective is None) or (certificate and not is_bounded):
+        raise OptionError(
+            f"{program.formulation.name} has no soft margin over a class to certify or to draw; got "
+            f"{'--picture' if is_bounded or not certificate else '--certificate'}. Leave it out."
+        )
+    if certificate and not is_described(F, G):
         # The writers of the file raise an error for functions that they cannot state.
-        regularizer_to_json(objective.F0, objective.examples)
-        edge_to_json(objective.G)
+        regularizer_to_json(F, program.examples)
+        edge_to_json(G)
 
 
 def within_epsilon(run: Run) -> bool:

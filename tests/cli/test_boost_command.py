@@ -338,6 +338,40 @@ def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
     refused(facts, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")
 
 
+DESCRIPTION = """
+import cvxpy as cp
+
+from boostopt.authoring import COUNT, CappedSimplex, CvxpyRegularizer, parameter, prototype
+
+
+def squares(p, examples):
+    uniform = examples.c / examples.total
+    return CvxpyRegularizer(CappedSimplex(examples.c, p.nu), lambda d: cp.sum_squares(d - uniform), uniform)
+
+
+page = prototype("squares", squares, nu=parameter("number of examples", COUNT))
+"""
+
+
+@pytest.mark.thorough_cases("description")
+@pytest.mark.parametrize(
+    ("arguments", "further"),
+    [
+        (("logitboost_cg", "--set", "D=5"), ()),
+        (("description.py", "--nu", "0.3"), ("--formulation", "description.py")),
+    ],
+    ids=["price", "description"],
+)
+def test_values_that_are_no_soft_margin_have_certificate_files(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], further: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "description.py").write_text(DESCRIPTION)
+    how = ("--data", data, "--epsilon", "0.1", "--max-rounds", "5", "--certificate", "proof.json")
+    assert run("boost", *arguments, *how).exit_code in (0, 1)
+    assert run("verify", "proof.json", "--data", data, *further).exit_code == 0
+
+
 @pytest.mark.parametrize("option", ["max_depth=0", "max_depth=deep", "min_samples_leaf=0", "max_leaf_nodes=1"])
 @pytest.mark.parametrize(("command", "nu"), [("boost", "0.3"), ("path", "0.3,0.4")])
 def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, command: str, nu: str) -> None:

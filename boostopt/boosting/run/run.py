@@ -330,7 +330,7 @@ class Run:
         Raises
         ------
         OptionError
-            The oracle has other examples or another class; or the program has no soft margin.
+            The oracle has other examples or another class; or the largest edge bounds no value of the program.
         ProblemError
             F or G has neither closed forms nor a description; or no proof in fractions was found for a description.
         DataError

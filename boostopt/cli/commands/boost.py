@@ -122,8 +122,8 @@ def boost_command(
             examples = resources.enter_context(_load_examples(files, hypotheses, data, cluster))
             oracle, d0 = examples.oracle, examples.d0
             values = parameters.parse_parameters(program_formulation, examples.total, oracle.N)
-            objective = run_options.problem(program_formulation, oracle, d0, values).objective
-            validate_requested_results(program_formulation.name, objective, output.certificate, output.picture)
+            problem = run_options.problem(program_formulation, oracle, d0, values)
+            validate_requested_results(problem.template, problem.objective, output.certificate, output.picture)
             options = run_options.to_boost_options(output.checkpoint)
             if run_options.update is None and d0 is None:
                 settings = {name: value for name, value in values.items() if value is not None}

@@ -321,7 +321,7 @@ def _validate_base(base: str) -> None:
 def _validate_certificate_option(formulation: Formulation[Any], certificate: str | None) -> None:
     """Raise an error for a certificate that a file cannot state, whatever the data."""
     if certificate is not None:
-        validate_requested_results(formulation.name, _class_objective(formulation)[0], certificate)
+        validate_requested_results(formulation.example_program(), _class_objective(formulation)[0], certificate)
 
 
 def _class_objective(formulation: Formulation[Any]) -> tuple[SoftMarginObjective | None, str]:
