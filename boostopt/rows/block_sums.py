@@ -12,6 +12,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS, MIN_DENSE_FRACTION
+from boostopt.rows.loop_selection import uses_compiled_loops
 from boostopt.rows.margin_grid import N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock
 
@@ -21,6 +22,9 @@ HISTOGRAM_BATCH = 1 << 17
 MARGIN_LOW_BITS = 15
 """Bits of the lower part of a margin that is summed with a multiplicity."""
 
+NO_COPIES = np.zeros(0, np.int64)
+"""Multiplicities that are all 1, for compiled loops."""
+
 SPLITMIX64_ROUNDS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
 """Shifts and factors of splitmix64: numbers that differ in one bit become numbers that differ in half of all bits."""
 
@@ -28,6 +32,15 @@ SPLITMIX64_ROUNDS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
 def margins(part: RowBlock, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array, " n"]:
     """Return the margins y_n sum_q W_q h_q(x_n), from a table of sum_q W_q h_q by code for each feature."""
     M = np.zeros(part.n, np.int32)
+    if uses_compiled_loops(part.n * len(tables)):
+        from boostopt.rows.compiled_loops import add_votes
+
+        for i in range(0, part.n, BLOCK_ROWS):
+            m = M[i : i + BLOCK_ROWS]
+            for j, table in tables.items():
+                add_votes(m, np.ascontiguousarray(part.codes[j][i : i + BLOCK_ROWS]), table)
+            m *= part.y[i : i + BLOCK_ROWS]
+        return M
     # Buffers are reused: page faults of new memory may cost more than the sums.
     values, code = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp)
     for i in range(0, part.n, BLOCK_ROWS):
@@ -47,6 +60,11 @@ def histogram(
     """Return the number of examples in each bin of the margins, and the sum of their margins."""
     size = N_BINS + 2
     counts, sums = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    if uses_compiled_loops(part.n):
+        from boostopt.rows.compiled_loops import add_to_histogram
+
+        add_to_histogram(margins, _copies(part, 0, part.n), grid.first_bin, grid.log2_bin_width, counts, sums)
+        return counts, sums
     bin_numbers, code, value = (
         np.empty(HISTOGRAM_BATCH, np.int32),
         np.empty(HISTOGRAM_BATCH, np.intp),
@@ -83,6 +101,8 @@ def signed_sums_by_code(
     sizes
         The number of codes of each feature to sum over.
     """
+    if uses_compiled_loops(part.n * len(sizes)):
+        return _compiled_signed_sums(part, margins, grid, table, sizes)
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
     bin_numbers, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
@@ -107,6 +127,35 @@ def signed_sums_by_code(
             np.copyto(code[: len(codes)], codes)
             h += np.bincount(code[: len(codes)], value, size)
     return tuple(h.astype(np.int64) for h in H)
+
+
+def _compiled_signed_sums(
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    grid: MarginGrid,
+    table: Int[Array, " bins"],
+    sizes: Mapping[int, int],
+) -> tuple[Int[Array, " _"], ...]:
+    """Return the sums of `signed_sums_by_code` by compiled loops."""
+    from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows, nonzero_weights
+
+    H = tuple(np.zeros(size, np.int64) for size in sizes.values())
+    weights, rows = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)
+    for i in range(0, part.n, BLOCK_ROWS):
+        m, y, c = margins[i : i + BLOCK_ROWS], part.y[i : i + BLOCK_ROWS], _copies(part, i, i + BLOCK_ROWS)
+        k = nonzero_weights(m, np.ascontiguousarray(y), c, table, grid.first_bin, grid.log2_bin_width, weights, rows)
+        for h, j in zip(H, sizes, strict=True):
+            codes = np.ascontiguousarray(part.codes[j][i : i + BLOCK_ROWS])
+            if k == len(m):
+                add_sums_by_code(codes, weights[:k], h)
+            elif k:
+                add_sums_by_code_of_rows(codes, rows[:k], weights[:k], h)
+    return H
+
+
+def _copies(part: RowBlock, start: int, end: int) -> Int[Array, " _"]:
+    """Return the multiplicities of some rows as compiled loops read them; an empty array if all are 1."""
+    return NO_COPIES if part.c is None else np.ascontiguousarray(part.c[start:end], np.int64)
 
 
 def splitmix64(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:
