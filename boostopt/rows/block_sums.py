@@ -12,7 +12,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS, MIN_DENSE_FRACTION
-from boostopt.rows.loop_selection import uses_compiled_loops
+from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock
 
@@ -35,11 +35,14 @@ def margins(part: RowBlock, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[A
     if uses_compiled_loops(part.n * len(tables)):
         from boostopt.rows.compiled_loops import add_votes
 
-        for i in range(0, part.n, BLOCK_ROWS):
-            m = M[i : i + BLOCK_ROWS]
-            for j, table in tables.items():
-                add_votes(m, np.ascontiguousarray(part.codes[j][i : i + BLOCK_ROWS]), table)
-            m *= part.y[i : i + BLOCK_ROWS]
+        def write_margins(start: int, end: int) -> None:
+            for i in range(start, end, BLOCK_ROWS):
+                rows = slice(i, min(i + BLOCK_ROWS, end))
+                for j, table in tables.items():
+                    add_votes(M[rows], np.ascontiguousarray(part.codes[j][rows]), table)
+                M[rows] *= part.y[rows]
+
+        map_ranges(write_margins, part.n, part.n * len(tables))
         return M
     # Buffers are reused: page faults of new memory may cost more than the sums.
     values, code = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp)
@@ -63,7 +66,15 @@ def histogram(
     if uses_compiled_loops(part.n):
         from boostopt.rows.compiled_loops import add_to_histogram
 
-        add_to_histogram(margins, _copies(part, 0, part.n), grid.first_bin, grid.log2_bin_width, counts, sums)
+        def count_rows(start: int, end: int) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
+            counts, sums = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            c = _copies(part, slice(start, end))
+            add_to_histogram(margins[start:end], c, grid.first_bin, grid.log2_bin_width, counts, sums)
+            return counts, sums
+
+        for range_counts, range_sums in map_ranges(count_rows, part.n, part.n):
+            counts += range_counts
+            sums += range_sums
         return counts, sums
     bin_numbers, code, value = (
         np.empty(HISTOGRAM_BATCH, np.int32),
@@ -139,23 +150,28 @@ def _compiled_signed_sums(
     """Return the sums of `signed_sums_by_code` by compiled loops."""
     from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows, nonzero_weights
 
-    H = tuple(np.zeros(size, np.int64) for size in sizes.values())
-    weights, rows = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)
-    for i in range(0, part.n, BLOCK_ROWS):
-        m, y, c = margins[i : i + BLOCK_ROWS], part.y[i : i + BLOCK_ROWS], _copies(part, i, i + BLOCK_ROWS)
-        k = nonzero_weights(m, np.ascontiguousarray(y), c, table, grid.first_bin, grid.log2_bin_width, weights, rows)
-        for h, j in zip(H, sizes, strict=True):
-            codes = np.ascontiguousarray(part.codes[j][i : i + BLOCK_ROWS])
-            if k == len(m):
-                add_sums_by_code(codes, weights[:k], h)
-            elif k:
-                add_sums_by_code_of_rows(codes, rows[:k], weights[:k], h)
-    return H
+    def sum_rows(start: int, end: int) -> tuple[Int[Array, " _"], ...]:
+        H = tuple(np.zeros(size, np.int64) for size in sizes.values())
+        weights, nonzero = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)
+        for i in range(start, end, BLOCK_ROWS):
+            rows = slice(i, min(i + BLOCK_ROWS, end))
+            y, c = np.ascontiguousarray(part.y[rows]), _copies(part, rows)
+            k = nonzero_weights(margins[rows], y, c, table, grid.first_bin, grid.log2_bin_width, weights, nonzero)
+            for h, j in zip(H, sizes, strict=True):
+                codes = np.ascontiguousarray(part.codes[j][rows])
+                if k == len(y):
+                    add_sums_by_code(codes, weights[:k], h)
+                elif k:
+                    add_sums_by_code_of_rows(codes, nonzero[:k], weights[:k], h)
+        return H
+
+    sums_of_ranges = map_ranges(sum_rows, part.n, part.n * len(sizes))
+    return tuple(np.sum(sums, axis=0) for sums in zip(*sums_of_ranges, strict=True))
 
 
-def _copies(part: RowBlock, start: int, end: int) -> Int[Array, " _"]:
+def _copies(part: RowBlock, rows: slice) -> Int[Array, " _"]:
     """Return the multiplicities of some rows as compiled loops read them; an empty array if all are 1."""
-    return NO_COPIES if part.c is None else np.ascontiguousarray(part.c[start:end], np.int64)
+    return NO_COPIES if part.c is None else np.ascontiguousarray(part.c[rows], np.int64)
 
 
 def splitmix64(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:

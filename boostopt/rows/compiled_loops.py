@@ -196,11 +196,18 @@ def add_sums_over_cells(
         start += sizes[a]
 
 
-@compile_loop(*((_input("uint16", 2), _input("int64"), _input("int32"), _output(sums)) for sums in ("int32", "int64")))
+@compile_loop(
+    *(
+        (_input("uint16", 2), _input("int64"), _input("int32"), numba.int64, numba.int64, _output(sums))
+        for sums in ("int32", "int64")
+    )
+)
 def add_sums_over_pairs(
     cells: UInt[Array, "features n"],
     sizes: Int[Array, " features"],
     r: Int32[Array, " k"],
+    first_pair: int,
+    end_pair: int,
     sums: Int[Array, " cells"] | Int32[Array, " cells"],
 ) -> None:
     """Add r of the first k rows to the sums of their pairs of cells, for two features a and b < a at a time.
@@ -209,13 +216,17 @@ def add_sums_over_pairs(
     ----------
     sizes
         The number of cells of each feature; the cells are below it.
+    first_pair, end_pair
+        The range of the pairs whose sums are written, in the order of (a, b).
     """
-    start = 0
+    start, pair = 0, 0
     for a in range(len(sizes)):
         first = cells[a]
         for b in range(a):
             second, size = cells[b], np.uint32(sizes[b])
-            pair_sums = sums[start : start + sizes[a] * sizes[b]]
-            for n in range(len(r)):
-                pair_sums[np.uint32(first[n]) * size + np.uint32(second[n])] += r[n]
-            start += sizes[a] * sizes[b]
+            end = start + sizes[a] * sizes[b]
+            if first_pair <= pair < end_pair:
+                pair_sums = sums[start:end]
+                for n in range(len(r)):
+                    pair_sums[np.uint32(first[n]) * size + np.uint32(second[n])] += r[n]
+            start, pair = end, pair + 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS
-from boostopt.rows.loop_selection import uses_compiled_loops
+from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import RowBlock, Split
 
@@ -64,8 +64,11 @@ def gram(
         if len(nonzero):
             if accumulator is None:  # these rows tell how many have r > 0
                 n_rows = len(nonzero) / n * part.n
-                is_compiled = uses_compiled_loops(int(n_rows) * len(features))
-                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, is_compiled)
+                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
+                n_sums = len(features) * (len(features) + 1) // 2  # of features and of pairs
+                is_compiled = uses_compiled_loops(int(n_rows) * n_sums if is_by_cells else 0)
+                if is_compiled:
+                    is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, True)
                 if not is_by_cells:
                     accumulator = _GramByProducts(splits, is_small)
                 else:
@@ -242,7 +245,11 @@ class _GramByCompiledCells(_GramByCells):
         if self._is_small and self._n_summed + len(r) > MAX_INT32_ROWS:
             self._add_new_pair_sums()
         add_sums_over_cells(self._cells, self._sizes, r, signed, self._new_sums, self._new_label_sums)
-        add_sums_over_pairs(self._cells, self._sizes, r, self._new_pair_sums)
+
+        def add_pairs(first: int, end: int) -> None:
+            add_sums_over_pairs(self._cells, self._sizes, r, first, end, self._new_pair_sums)
+
+        map_ranges(add_pairs, len(self._pairs), len(self._pairs) * len(r))
         self._n_stored, self._n_summed = 0, self._n_summed + len(r)
 
     def _add_new_pair_sums(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,21 @@ import numpy as np
 import pytest
 
 from boostopt import boost
+from boostopt._utils.blas_threads import thread_limit
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps
 from boostopt.rows import gram_matrices, loop_selection
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import gram
-from boostopt.rows.loop_selection import VARIABLE, uses_compiled_loops
+from boostopt.rows.loop_selection import (
+    MIN_THREAD_ENTRIES,
+    THREADS_VARIABLE,
+    VARIABLE,
+    map_ranges,
+    thread_count,
+    uses_compiled_loops,
+)
 from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import MAX_MULTIPLICITY, RowBlock, Split
 
@@ -57,8 +66,12 @@ def rows_of(n: int, wide: bool, copied: bool) -> RowBlock:
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("share", [1.0, 0.4, 0.0])
-def test_all_sums_are_those_of_numpy(share: float, copied: bool, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("threads", [2, *(pytest.param(n, marks=pytest.mark.thorough) for n in (1, 3))])
+def test_all_sums_are_those_of_numpy(
+    threads: int, share: float, copied: bool, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, rng = rows_of(20_011, wide, copied), np.random.default_rng(1)
+    monkeypatch.setattr(loop_selection, "thread_count", lambda n_entries: threads)
     monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", lambda *sizes: True)
     monkeypatch.setattr(gram_matrices, "MAX_STORED_CELLS", 1)
     monkeypatch.setattr(gram_matrices, "MAX_INT32_ROWS", 17_000)
@@ -159,6 +172,37 @@ def test_loops_are_compiled_where_no_folder_can_be_written() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["5", "7"]
+
+
+def test_threads_are_those_of_the_setting_and_of_the_limit_of_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    assert thread_count(1 << 40) == 1
+    monkeypatch.setenv(THREADS_VARIABLE, "3")
+    assert [thread_count(k * MIN_THREAD_ENTRIES) for k in (0, 1, 2, 3, 9)] == [1, 1, 2, 3, 3]
+    with thread_limit(2):
+        assert thread_count(1 << 40) == 2
+    with thread_limit(9):
+        assert thread_count(1 << 40) == 3
+    for setting in ("0", "-1", "two", "1.5"):
+        monkeypatch.setenv(THREADS_VARIABLE, setting)
+        with pytest.raises(OptionError, match=r"BOOSTOPT_THREADS must be a whole number from 1 on; got .* Remove"):
+            thread_count(1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_ranges_divide_the_rows_and_errors_of_any_range_are_raised(
+    n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at(last: int, start: int, end: int) -> None:
+        if end == last:
+            raise IndexError(f"the range from {start}")
+
+    monkeypatch.setattr(loop_selection, "thread_count", lambda n_entries: n_threads)
+    ranges = map_ranges(lambda start, end: range(start, end), 10, 10)
+    assert [row for rows in ranges for row in rows] == list(range(10)) and len(ranges) == n_threads
+    for rows in ranges:
+        with pytest.raises(IndexError, match=f"the range from {rows.start}"):
+            map_ranges(partial(fail_at, rows.stop), 10, 10)
 
 
 def test_without_numba_loops_are_those_of_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
