@@ -122,5 +122,5 @@ def map_ranges(work: Callable[[int, int], T], n: int, n_entries: int) -> list[T]
         return [work(0, n)]
     ranges = list(pairwise(n * k // n_threads for k in range(n_threads + 1)))
     with ThreadPoolExecutor(n_threads - 1) as threads:
-        others = [threads.submit(work, start, end) for start, end in ranges[1:]]
-        return [work(*ranges[0]), *(other.result() for other in others)]
+        futures = [threads.submit(work, start, end) for start, end in ranges[1:]]
+        return [work(*ranges[0]), *(future.result() for future in futures)]
