@@ -150,6 +150,8 @@ def _compiled_signed_sums(
     """Return the sums of `signed_sums_by_code` by compiled loops."""
     from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows, nonzero_weights
 
+    table = np.ascontiguousarray(table, np.int64)
+
     def sum_rows(start: int, end: int) -> tuple[Int[Array, " _"], ...]:
         H = tuple(np.zeros(size, np.int64) for size in sizes.values())
         weights, nonzero = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)

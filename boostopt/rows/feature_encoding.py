@@ -106,7 +106,7 @@ class BinnedFeatures:
         from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows
 
         for i in range(0, self.N, BLOCK_ROWS):
-            part = np.ascontiguousarray(s[i : i + BLOCK_ROWS])
+            part = np.ascontiguousarray(s[i : i + BLOCK_ROWS], np.int64)
             nonzero = np.flatnonzero(part)
             is_sparse = len(nonzero) < MIN_DENSE_FRACTION * len(part)
             rows, values = nonzero.astype(np.int32), part[nonzero] if is_sparse else part
