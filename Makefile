@@ -83,7 +83,7 @@ oldest: $(OLDEST)/.made-$(STATED)
 
 solvers: $(SOLVERS)/.made-$(STATED)
 	OPENBLAS_NUM_THREADS=1 $(SOLVERS)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
-	  tests/solving/test_asked_accuracies.py tests/solving/test_profiles.py
+	  tests/solving/test_asked_accuracies.py tests/solving/test_profiles.py tests/rows/test_compiled_loops.py
 
 lint: $(VENV)/.dev-$(STATED)
 	$(BIN)/ruff check .
@@ -186,7 +186,7 @@ $(OLDEST)/.made-$(STATED):
 $(SOLVERS)/.made-$(STATED):
 	$(PYTHON) -m venv --clear $(SOLVERS)
 	$(if $(filter uv,$(INSTALLER)),$(call PIP,$(SOLVERS)) uv)
-	$(call INSTALL,$(SOLVERS)) --editable '.[solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
+	$(call INSTALL,$(SOLVERS)) --editable '.[fast,solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
 	@touch $@
 
 $(DIST)/.made-$(STATED):

@@ -32,7 +32,7 @@ def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:
 def test_everything_that_users_install_has_a_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    bounded = ("dask", "formulas", "report")
+    bounded = ("dask", "fast", "formulas", "report")
     for requirement in (
         *project["dependencies"],
         *(optional_requirement for extra in bounded for optional_requirement in extras[extra]),

@@ -12,6 +12,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS, MIN_DENSE_FRACTION
+from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import N_BINS, MarginGrid
 from boostopt.rows.row_block import RowBlock
 
@@ -21,6 +22,9 @@ HISTOGRAM_BATCH = 1 << 17
 MARGIN_LOW_BITS = 15
 """Bits of the lower part of a margin that is summed with a multiplicity."""
 
+NO_COPIES = np.zeros(0, np.int64)
+"""Multiplicities that are all 1, for compiled loops."""
+
 SPLITMIX64_ROUNDS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
 """Shifts and factors of splitmix64: numbers that differ in one bit become numbers that differ in half of all bits."""
 
@@ -28,6 +32,18 @@ SPLITMIX64_ROUNDS = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
 def margins(part: RowBlock, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array, " n"]:
     """Return the margins y_n sum_q W_q h_q(x_n), from a table of sum_q W_q h_q by code for each feature."""
     M = np.zeros(part.n, np.int32)
+    if uses_compiled_loops(part.n * len(tables)):
+        from boostopt.rows.compiled_loops import add_votes
+
+        def write_margins(start: int, end: int) -> None:
+            for i in range(start, end, BLOCK_ROWS):
+                rows = slice(i, min(i + BLOCK_ROWS, end))
+                for j, table in tables.items():
+                    add_votes(M[rows], np.ascontiguousarray(part.codes[j][rows]), table)
+                M[rows] *= part.y[rows]
+
+        map_ranges(write_margins, part.n, part.n * len(tables))
+        return M
     # Buffers are reused: page faults of new memory may cost more than the sums.
     values, code = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp)
     for i in range(0, part.n, BLOCK_ROWS):
@@ -47,6 +63,19 @@ def histogram(
     """Return the number of examples in each bin of the margins, and the sum of their margins."""
     size = N_BINS + 2
     counts, sums = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    if uses_compiled_loops(part.n):
+        from boostopt.rows.compiled_loops import add_to_histogram
+
+        def count_rows(start: int, end: int) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
+            counts, sums = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            c = _copies(part, slice(start, end))
+            add_to_histogram(margins[start:end], c, grid.first_bin, grid.log2_bin_width, counts, sums)
+            return counts, sums
+
+        for range_counts, range_sums in map_ranges(count_rows, part.n, part.n):
+            counts += range_counts
+            sums += range_sums
+        return counts, sums
     bin_numbers, code, value = (
         np.empty(HISTOGRAM_BATCH, np.int32),
         np.empty(HISTOGRAM_BATCH, np.intp),
@@ -83,6 +112,8 @@ def signed_sums_by_code(
     sizes
         The number of codes of each feature to sum over.
     """
+    if uses_compiled_loops(part.n * len(sizes)):
+        return _compiled_signed_sums(part, margins, grid, table, sizes)
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
     bin_numbers, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
@@ -107,6 +138,42 @@ def signed_sums_by_code(
             np.copyto(code[: len(codes)], codes)
             h += np.bincount(code[: len(codes)], value, size)
     return tuple(h.astype(np.int64) for h in H)
+
+
+def _compiled_signed_sums(
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    grid: MarginGrid,
+    table: Int[Array, " bins"],
+    sizes: Mapping[int, int],
+) -> tuple[Int[Array, " _"], ...]:
+    """Return the sums of `signed_sums_by_code` by compiled loops."""
+    from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows, nonzero_weights
+
+    table = np.ascontiguousarray(table, np.int64)
+
+    def sum_rows(start: int, end: int) -> tuple[Int[Array, " _"], ...]:
+        H = tuple(np.zeros(size, np.int64) for size in sizes.values())
+        weights, nonzero = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)
+        for i in range(start, end, BLOCK_ROWS):
+            rows = slice(i, min(i + BLOCK_ROWS, end))
+            y, c = np.ascontiguousarray(part.y[rows]), _copies(part, rows)
+            k = nonzero_weights(margins[rows], y, c, table, grid.first_bin, grid.log2_bin_width, weights, nonzero)
+            for h, j in zip(H, sizes, strict=True):
+                codes = np.ascontiguousarray(part.codes[j][rows])
+                if k == len(y):
+                    add_sums_by_code(codes, weights[:k], h)
+                elif k:
+                    add_sums_by_code_of_rows(codes, nonzero[:k], weights[:k], h)
+        return H
+
+    sums_of_ranges = map_ranges(sum_rows, part.n, part.n * len(sizes))
+    return tuple(np.sum(sums, axis=0) for sums in zip(*sums_of_ranges, strict=True))
+
+
+def _copies(part: RowBlock, rows: slice) -> Int[Array, " _"]:
+    """Return the multiplicities of some rows as compiled loops read them; an empty array if all are 1."""
+    return NO_COPIES if part.c is None else np.ascontiguousarray(part.c[rows], np.int64)
 
 
 def splitmix64(x: UInt[Array, "*n"]) -> UInt[Array, "*n"]:

@@ -15,6 +15,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Bool, Float, Int, UInt
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.rows.encoding_grid import FeatureEncoder
+from boostopt.rows.loop_selection import uses_compiled_loops
 
 BLOCK_ROWS = 1 << 14
 """Rows of a block: temporary arrays of this length stay in the cache."""
@@ -80,6 +81,9 @@ class BinnedFeatures:
         """
         sizes = [len(self.thresholds_by_feature[j]) + 1 for j in self.varying_features]
         sums = [np.zeros(size, dtype=np.int64) for size in sizes]
+        if uses_compiled_loops(self.N * len(sizes)):
+            self._add_compiled_sums(s, sums)
+            return sums
         rows = max(BLOCK_ROWS, 4 * max(sizes, default=1))  # below 2^19: sums of 33 bits then have at most 52
         buffer = np.empty(rows, dtype=np.intp)
         for i in range(0, self.N, rows):
@@ -96,6 +100,22 @@ class BinnedFeatures:
                 code_sums += np.bincount(place, high, size).astype(np.int64) << LOW_BITS
                 code_sums += np.bincount(place, low, size).astype(np.int64)
         return sums
+
+    def _add_compiled_sums(self, s: Int[Array, " N"], sums: Sequence[Int[Array, " _"]]) -> None:
+        """Add the sums of `sums_by_code` by compiled loops."""
+        from boostopt.rows.compiled_loops import add_sums_by_code, add_sums_by_code_of_rows
+
+        for i in range(0, self.N, BLOCK_ROWS):
+            part = np.ascontiguousarray(s[i : i + BLOCK_ROWS], np.int64)
+            nonzero = np.flatnonzero(part)
+            is_sparse = len(nonzero) < MIN_DENSE_FRACTION * len(part)
+            rows, values = nonzero.astype(np.int32), part[nonzero] if is_sparse else part
+            for j, code_sums in zip(self.varying_features, sums, strict=True):
+                codes = np.ascontiguousarray(self.codes[j, i : i + BLOCK_ROWS])
+                if is_sparse:
+                    add_sums_by_code_of_rows(codes, rows, values, code_sums)
+                else:
+                    add_sums_by_code(codes, values, code_sums)
 
     def is_above(self, i: int) -> Bool[Array, " N"]:
         """Return which rows lie above threshold i."""

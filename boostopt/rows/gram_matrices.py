@@ -8,6 +8,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS
+from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import MarginGrid
 from boostopt.rows.row_block import RowBlock, Split
 
@@ -17,6 +18,16 @@ PRODUCT_ROWS = 2048
 CELL_COSTS = 1.9, 7.4, 9_800.0, 2.3, 90_000.0
 """Nanoseconds of the sums over cells, as measured: of a row and a pair of features, of a row and a feature, of an
 ordered pair of features, of an entry of the matrix, and of a call."""
+
+COMPILED_PAIR_COST = 0.8
+"""Nanoseconds of a row and a pair of features in compiled sums over cells, as measured with 20 to 120 cells."""
+
+MAX_STORED_ROWS, MAX_STORED_CELLS = 1 << 17, 1 << 22
+"""Rows, and cells of all features, that are stored before compiled loops sum them: the sums of a pair of features then
+stay in the cache while many rows are added."""
+
+MAX_INT32_ROWS = 1 << 22
+"""Rows whose curvatures, each at most 2^8, are summed in int32."""
 
 PRODUCT_COSTS = 0.021, 3.4, 3.6
 DOUBLE_PRODUCT_COSTS = 0.048, 3.4, 8.0
@@ -54,15 +65,23 @@ def gram(
             if accumulator is None:  # these rows tell how many have r > 0
                 n_rows = len(nonzero) / n * part.n
                 is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
-                accumulator = _GramByCells(splits) if is_by_cells else _GramByProducts(splits, is_small)
-            accumulator.add(
-                {j: part.codes[j][i : i + n][nonzero] for j in features}, part.y[i : i + n][nonzero], r[nonzero]
-            )
+                n_sums = len(features) * (len(features) + 1) // 2  # of features and of pairs
+                is_compiled = uses_compiled_loops(int(n_rows) * n_sums if is_by_cells else 0)
+                if is_compiled:
+                    is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, True)
+                if not is_by_cells:
+                    accumulator = _GramByProducts(splits, is_small)
+                else:
+                    accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
+            codes = {j: part.codes[j][i : i + n] for j in features}
+            accumulator.add(codes, nonzero, part.y[i : i + n][nonzero], r[nonzero])
     t = len(splits)
     return np.zeros((t + 1, t + 1)) if accumulator is None else accumulator.total
 
 
-def sums_over_cells_are_faster(n_rows: float, n_splits: int, n_features: int, is_small: bool) -> bool:
+def sums_over_cells_are_faster(
+    n_rows: float, n_splits: int, n_features: int, is_small: bool, is_compiled: bool = False
+) -> bool:
     """Return whether the sums over cells cost less than the product, by measured costs.
 
     Parameters
@@ -73,9 +92,13 @@ def sums_over_cells_are_faster(n_rows: float, n_splits: int, n_features: int, is
         The numbers of splits and of their features.
     is_small
         Whether the product is in float32.
+    is_compiled
+        Whether compiled loops sum over pairs of cells.
     """
     n_pairs, n_entries = 0.5 * n_features * (n_features - 1), n_splits * n_splits
     pair_row, feature_row, pair, entry, call = CELL_COSTS
+    if is_compiled:
+        pair_row = COMPILED_PAIR_COST
     by_cells = n_rows * (pair_row * n_pairs + feature_row * n_features) + pair * n_features**2 + entry * n_entries
     entry_row, split_row, entry = PRODUCT_COSTS if is_small else DOUBLE_PRODUCT_COSTS
     return by_cells + call < n_rows * (entry_row * n_entries + split_row * n_splits) + entry * n_entries
@@ -92,8 +115,15 @@ class _GramByProducts:
         self._splits, self.total, self._product = splits, np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
         self._V, self._weighted = np.empty((t + 1, PRODUCT_ROWS), dtype), np.empty((t + 1, PRODUCT_ROWS), dtype)
 
-    def add(self, codes: Mapping[int, UInt[Array, " n"]], y: Int8[Array, " n"], r: Float[Array, " n"]) -> None:
-        """Add rows."""
+    def add(
+        self,
+        codes: Mapping[int, UInt[Array, " n"]],
+        rows: Int[Array, " k"],
+        y: Int8[Array, " k"],
+        r: Float[Array, " k"],
+    ) -> None:
+        """Add some of the rows with these codes."""
+        codes = {j: code[rows] for j, code in codes.items()}
         for k in range(0, len(r), PRODUCT_ROWS):
             n = len(r[k : k + PRODUCT_ROWS])
             v, weight = self._V[:, :n], self._weighted[:, :n]
@@ -124,14 +154,22 @@ class _GramByCells:
         self._sign = np.array([split.sign for split in splits], dtype=np.float64)
         self._sizes, self._starts = sizes + 1, np.cumsum(sizes) - sizes
         self._pairs = [(a, b) for a in range(len(sizes)) for b in range(a)]
-        self._pair_sums = [np.zeros(int(self._sizes[a] * self._sizes[b])) for a, b in self._pairs]
+        pair_sizes = [int(self._sizes[a] * self._sizes[b]) for a, b in self._pairs]
+        self._all_pair_sums = np.zeros(sum(pair_sizes))
+        self._pair_sums = np.split(self._all_pair_sums, np.cumsum(pair_sizes)[:-1])[: len(self._pairs)]
         self._sums = [np.zeros(size) for size in self._sizes.tolist()]
         self._label_sums = [np.zeros(size) for size in self._sizes.tolist()]
 
-    def add(self, codes: Mapping[int, UInt[Array, " n"]], y: Int8[Array, " n"], r: Float[Array, " n"]) -> None:
-        """Add rows."""
+    def add(
+        self,
+        codes: Mapping[int, UInt[Array, " n"]],
+        rows: Int[Array, " k"],
+        y: Int8[Array, " k"],
+        r: Float[Array, " k"],
+    ) -> None:
+        """Add some of the rows with these codes."""
         signed, place = r * y, np.empty(len(r), np.intp)
-        cells = [np.take(self._cell[j], codes[j], mode="clip") for j in self._features]
+        cells = [np.take(self._cell[j], codes[j][rows], mode="clip") for j in self._features]
         for cell, sums, label_sums in zip(cells, self._sums, self._label_sums, strict=True):
             sums += np.bincount(cell, r, len(sums))
             label_sums += np.bincount(cell, signed, len(label_sums))
@@ -142,7 +180,7 @@ class _GramByCells:
 
     @property
     def total(self) -> Float[Array, "t1 t1"]:
-        """The sum over all rows."""
+        """The sum over all added rows."""
         # With thousands of splits, each pass over the matrix costs as much as the counts. So the sums of a pair of
         # features become entries while they are in the cache, and rows are permuted before columns.
         count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
@@ -164,6 +202,74 @@ class _GramByCells:
         total *= sign
         total *= sign[:, np.newaxis]
         return total
+
+
+class _GramByCompiledCells(_GramByCells):
+    """The same by compiled loops. The sums over pairs of cells are in int32 if r <= 2^8, and for few rows at a time."""
+
+    def __init__(self, splits: Sequence[Split], small: bool) -> None:
+        super().__init__(splits)
+        n_features = len(self._features)
+        self._table = {j: cell.astype(np.uint16) for j, cell in self._cell.items()}
+        n_stored = min(MAX_STORED_ROWS, max(BLOCK_ROWS, MAX_STORED_CELLS // n_features))
+        self._cells = np.empty((n_features, n_stored), np.uint16)
+        self._r, self._signed = np.empty(n_stored, np.int32), np.empty(n_stored, np.int32)
+        self._n_stored, self._n_summed, self._is_small = 0, 0, small
+        self._new_pair_sums = np.zeros(len(self._all_pair_sums), np.int32 if small else np.int64)
+        n_cells = int(self._sizes.sum())
+        self._new_sums, self._new_label_sums = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
+
+    def add(
+        self,
+        codes: Mapping[int, UInt[Array, " n"]],
+        rows: Int[Array, " k"],
+        y: Int8[Array, " k"],
+        r: Float[Array, " k"],
+    ) -> None:
+        from boostopt.rows.compiled_loops import write_cells
+
+        if self._n_stored + len(r) > len(self._r):
+            self._sum_stored_rows()
+        start, end = self._n_stored, self._n_stored + len(r)
+        for row, j in zip(self._cells, self._features, strict=True):
+            write_cells(np.ascontiguousarray(codes[j]), rows, self._table[j], row[start:end])
+        self._r[start:end] = r
+        np.multiply(self._r[start:end], y, out=self._signed[start:end])
+        self._n_stored = end
+
+    def _sum_stored_rows(self) -> None:
+        """Add the stored rows to the new sums over cells."""
+        from boostopt.rows.compiled_loops import add_sums_over_cells, add_sums_over_pairs
+
+        r, signed = self._r[: self._n_stored], self._signed[: self._n_stored]
+        if self._is_small and self._n_summed + len(r) > MAX_INT32_ROWS:
+            self._add_new_pair_sums()
+        add_sums_over_cells(self._cells, self._sizes, r, signed, self._new_sums, self._new_label_sums)
+
+        def add_pairs(first: int, end: int) -> None:
+            add_sums_over_pairs(self._cells, self._sizes, r, first, end, self._new_pair_sums)
+
+        map_ranges(add_pairs, len(self._pairs), len(self._pairs) * len(r))
+        self._n_stored, self._n_summed = 0, self._n_summed + len(r)
+
+    def _add_new_pair_sums(self) -> None:
+        """Add the new sums over pairs of cells to those of float64."""
+        self._all_pair_sums += self._new_pair_sums
+        self._new_pair_sums[:] = 0
+        self._n_summed = 0
+
+    @property
+    def total(self) -> Float[Array, "t1 t1"]:
+        self._sum_stored_rows()
+        self._add_new_pair_sums()
+        ends = np.cumsum(self._sizes)[:-1]
+        for sums, new_sums in zip(self._sums, np.split(self._new_sums, ends), strict=True):
+            sums += new_sums
+        for sums, new_sums in zip(self._label_sums, np.split(self._new_label_sums, ends), strict=True):
+            sums += new_sums
+        self._new_sums[:] = 0
+        self._new_label_sums[:] = 0
+        return super().total
 
 
 def _entries(

@@ -55,6 +55,11 @@ class MarginGrid:
         """Width of a bin, as a margin."""
         return (1 << self.log2_bin_width) / MARGIN_SCALE
 
+    @property
+    def first_bin(self) -> int:
+        """The number of the bin below the grid, as a multiple of the bin width."""
+        return (self.origin >> self.log2_bin_width) - 1
+
     def bin_min(self, bin_number: int) -> int:
         """Return the smallest margin that a bin may contain, as a whole number."""
         return -MARGIN_SCALE if bin_number == 0 else self.origin + (bin_number - 1 << self.log2_bin_width)
@@ -65,7 +70,7 @@ class MarginGrid:
 
     def bin_index(self, margins: Int32[Array, " n"], out: Int32[Array, " n"]) -> Int32[Array, " n"]:
         """Return the bin of each margin: 0 below the grid, 1 to `N_BINS` inside, `N_BINS` + 1 above."""
-        first_bin = (self.origin >> self.log2_bin_width) - 1
+        first_bin = self.first_bin
         np.right_shift(margins, np.int32(self.log2_bin_width), out=out)
         # Clip before the subtraction: the difference of 2^30 and -2^30 needs 33 bits.
         np.clip(out, np.int32(first_bin), np.int32(first_bin + N_BINS + 1), out=out)
