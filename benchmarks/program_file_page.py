@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -260,8 +260,9 @@ def tables(results: Results) -> str:
 def _summary(files: Mapping[str, Steps]) -> str:
     lines = [
         "| collection | files | certificates ended | bounded or decided | gap at most 1e-6 | exact | sharpened | "
-        "confirmed | contradicted | refuted claims | median of seconds of certificate over solve |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "confirmed | contradicted | refuted claims | median of seconds of certificate over solve | "
+        "median of seconds of proof over solve |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for collection, title in TITLES.items():
         members = {file: done for file, done in files.items() if file.startswith(f"{collection}/")}
@@ -272,7 +273,6 @@ def _summary(files: Mapping[str, Steps]) -> str:
         decided = [truth for truth in ended if truth.status != "open"]
         verdicts = [verdict(file, truths(done)) for file, done in members.items()]
         exact = sum(any(truth.source.startswith("exactly") for truth in truths(done)) for done in members.values())
-        ratios = [ratio for done in members.values() if (ratio := seconds_ratio(done)) is not None]
         lines.append(
             row(
                 [
@@ -284,11 +284,18 @@ def _summary(files: Mapping[str, Steps]) -> str:
                     str(exact),
                     *(str(sum(word in text for text in verdicts)) for word in ("sharpened", "confirmed", "contra")),
                     str(sum(1 for file, done in members.items() for _ in refuted_claims(file, done))),
-                    f"{statistics.median(ratios):.3g} (of {len(ratios)})" if ratios else "",
+                    _median_cell(map(seconds_ratio, members.values())),
+                    _median_cell(map(proof_ratio, members.values())),
                 ]
             )
         )
     return "\n".join(lines)
+
+
+def _median_cell(ratios: Iterable[float | None]) -> str:
+    """Return the median of the ratios that are known, and their number; empty where none is."""
+    numbers = [ratio for ratio in ratios if ratio is not None]
+    return f"{statistics.median(numbers):.3g} (of {len(numbers)})" if numbers else ""
 
 
 def _versions(results: Results) -> str:
@@ -299,12 +306,32 @@ def _versions(results: Results) -> str:
 
 def seconds_ratio(done: Steps) -> float | None:
     """Return the seconds of the first certificate over those of Clarabel's solve; None without both."""
-    solve = done.get(f"solve {SOLVERS[0]}", {"failure": ""})
-    for source in SOURCES:
-        certificate = done.get(f"certify {source}")
-        if certificate is not None:
-            return None if has_failed(certificate) or has_failed(solve) else certificate["seconds"] / solve["seconds"]
-    return None
+    solve, certificate = _solve_and_certificate(done)
+    return None if has_failed(certificate) or has_failed(solve) else certificate["seconds"] / solve["seconds"]
+
+
+def proof_ratio(done: Steps) -> float | None:
+    """Return the seconds of the first certificate without its own solves over those of Clarabel's solve.
+
+    None where one of these is missing: certificates of earlier versions have no seconds of their solves.
+    """
+    solve, certificate = _solve_and_certificate(done)
+    proof = proof_seconds(certificate)
+    return None if proof is None or has_failed(solve) else proof / solve["seconds"]
+
+
+def proof_seconds(certificate: Mapping[str, Any]) -> float | None:
+    """Return the seconds of a certificate without those of the solves in it; None where these were not measured."""
+    if has_failed(certificate) or "solver_seconds" not in certificate:
+        return None
+    return certificate["seconds"] - certificate["solver_seconds"]
+
+
+def _solve_and_certificate(done: Steps) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return Clarabel's solve and the first certificate; a failure in place of one that is missing."""
+    missing: Mapping[str, Any] = {"failure": "not run"}
+    steps = [f"certify {source}" for source in SOURCES]
+    return done.get(f"solve {SOLVERS[0]}", missing), next((done[step] for step in steps if step in done), missing)
 
 
 def refuted_claims(file: str, done: Steps) -> Iterator[tuple[str, Mapping[str, Any], Truth]]:
@@ -344,11 +371,13 @@ def _relative_distance(published: str, truth: Truth) -> str:
 
 
 def _dearest_table(files: Mapping[str, Steps]) -> list[str]:
-    lines = ["| file | certificate, s | solve, s | ratio |", "|---|--:|--:|--:|"]
+    lines = ["| file | certificate, s | proof, s | solve, s | ratio |", "|---|--:|--:|--:|--:|"]
     ratios = {file: ratio for file, done in files.items() if (ratio := seconds_ratio(done)) is not None}
     for file in sorted(ratios, key=lambda name: -ratios[name])[:N_DEAREST]:
         certificate, solve = _first_seconds(files[file])
-        lines.append(row([file, certificate, solve, f"{ratios[file]:.3g}"]))
+        proof = proof_seconds(_solve_and_certificate(files[file])[1])
+        proof_cell = "" if proof is None else f"{proof:.3g}"
+        lines.append(row([file, certificate, proof_cell, solve, f"{ratios[file]:.3g}"]))
     late = [file for file in sorted(files) if any("exceeded" in r for s, r in files[file].items() if "certify" in s)]
     return [*lines, "", f"Certificates that did not end in time: {', '.join(late) if late else 'none'}."]
 

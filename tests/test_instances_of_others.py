@@ -120,13 +120,15 @@ def test_each_step_states_what_it_did(folder: Path) -> None:
         proof = steps.do(f"certify {source}")
         assert proof["status"] == "bounded" and float(proof["lower"]) <= 1 / 3 <= float(proof["upper"])
         assert proof["gap"] <= 1e-3
+        assert (source == "program") is ("solver_seconds" in proof)
+        assert 0 < proof.get("solver_seconds", proof["seconds"]) <= proof["seconds"]
     optimum = steps.do("exact decimal")
     assert optimum["fraction"] == "1/3" and optimum["value"] == "0." + 30 * "3" and optimum["is_proved"]
     assert Steps(folder / "netlib" / "absent.mps").do("load")["failure"].startswith("DataError: ")
 
 
 def without_measurements(results: Results) -> list[Any]:
-    measured = ("seconds", "memory")
+    measured = ("seconds", "solver_seconds", "memory")
     return [
         (parameters, {name: value for name, value in result.items() if name not in measured})
         for parameters, result in results
@@ -261,6 +263,23 @@ def test_the_tables_show_refuted_claims_and_contradicted_optima() -> None:
     assert "| netlib/afiro.mat | SCS | optimal -460 | [-464, -463.9] |" in text
     assert "| netlib/afiro.mat | -4.6475314286E+02 | [-464, -463.9], by a certificate | 1.6e-03 |" in text
     assert "| **optimal** | **optimal** | **optimal** | over 30 s | [-464, -463.9] | 3 |" in text
+
+
+def test_the_seconds_of_a_proof_are_those_of_its_certificate_without_its_solves() -> None:
+    timed = {**certificate(0.0, 1.0), "seconds": 3.0, "solver_seconds": 1.0}
+    steps = {"first": done(certificate=timed), "second": done(certificate=certificate(0.0, 1.0))}
+    assert [page.seconds_ratio(step) for step in steps.values()] == [3.0, 1.0]
+    assert [page.proof_ratio(step) for step in steps.values()] == [2.0, None]
+    assert page.proof_ratio(done()) is None and page.proof_ratio(done(certificate={"exceeded": 1.0})) is None
+    assert page.proof_ratio(done(certificate=timed, CLARABEL={"exceeded": 1.0})) is None
+    lines = [
+        {"parameters": {"file": f"netlib/{name}.mat", "step": step}, "result": r, "version": "1", "processor": "p"}
+        for name, results in steps.items()
+        for step, r in results.items()
+    ]
+    text = page.tables(Results(lines))
+    assert "| 2 (of 2) | 2 (of 1) |" in text
+    assert "| netlib/first.mat | 3 | 2 | 1 | 3 |" in text and "| netlib/second.mat | 1 |  | 1 | 1 |" in text
 
 
 @needs_instances

@@ -9,6 +9,7 @@ from typing import Any
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.conic_programs.solver_clock import solver_call
 from boostopt.errors import is_panic
 
 
@@ -39,9 +40,10 @@ def solve_by_clarabel(
     """
     n = len(c)
     matrices = [scipy.sparse.csc_matrix((n, n) if matrix is None else matrix) for matrix in (P, A)]
-    solver = import_module("clarabel").DefaultSolver(matrices[0], c, matrices[1], b, list(cones), settings)
     try:
-        return solver.solve()
+        with solver_call():
+            solver = import_module("clarabel").DefaultSolver(matrices[0], c, matrices[1], b, list(cones), settings)
+            return solver.solve()
     except BaseException as failure:
         if not is_panic(failure):
             raise

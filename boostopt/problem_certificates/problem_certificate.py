@@ -36,9 +36,20 @@ from boostopt.errors import (
 )
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, midpoints, round_up, working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
-from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
-from boostopt.problem_certificates.cone_proofs.cone_form_interval import MAX_DIGITS, FormCertifier, FormInterval
-from boostopt.problem_certificates.cone_proofs.conic_program_proof import ProgramProof, program_proof
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
+from boostopt.problem_certificates.cone_proofs.cone_form import cone_form, slack_elimination
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import (
+    MAX_DIGITS,
+    MAX_GAP,
+    FormCertifier,
+    FormInterval,
+)
+from boostopt.problem_certificates.cone_proofs.conic_program_proof import (
+    ProgramProof,
+    lifted_interval,
+    program_proof,
+    smaller_answer,
+)
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.implied_equations import (
@@ -381,9 +392,16 @@ def _proved_interval(program: ConicProgram, goal: float) -> tuple[FormInterval, 
             return first, program_proof(program, first)
     prove_exactly = None if program.cones else partial(exact_interval, program)
     prove_near = None if program.P is None or program.cones else partial(near_interval, program)
-    certifier = FormCertifier(cone_form(program), goal, prove_exactly, first, prove_near)
+    elimination = slack_elimination(cone_form(program))
+    certifier = FormCertifier(elimination.form, goal, prove_exactly, first, prove_near)
     interval = certifier.run()
-    return interval, program_proof(program, interval, certifier)
+    is_solved = certifier.answer is not None and certifier.answer.status == "Solved"
+    limit = MAX_GAP if is_solved else goal
+    if elimination.columns.size and not interval.status and interval.scaled_gap > limit:
+        # Clarabel is more accurate for one form of a program than for the other one, and it is not known for which.
+        interval = certifier.run(smaller_answer(elimination, solve_form(elimination.whole)))
+    interval = lifted_interval(elimination, interval)
+    return interval, program_proof(program, interval, certifier, elimination)
 
 
 def _decimal_interval(program: ConicProgram) -> FormInterval:

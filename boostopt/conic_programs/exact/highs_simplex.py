@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.conic_programs.solver_clock import solver_call
 
 SIMPLEX_TOLERANCE = 1e-9
 """Feasibility that HiGHS asks of a basis; the smallest for which it does not cycle on the instances of Netlib."""
@@ -94,7 +95,8 @@ def solve_by_simplex(
     solver.passModel(_highs_model(program))
     if basis is not None:
         solver.setBasis(_to_highs(basis, program))
-    solver.run()
+    with solver_call():
+        solver.run()
     if needs_optimum and solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     last = solver.getBasis()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -166,6 +166,150 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
         )
         for (kind, size, exponent), pairs in members.items()
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class SlackElimination:
+    """A form without slack variables: free ones without costs that stand in one equation and alone in a row of a cone.
+
+    Such a variable is x_j = a (e_i - <A_i, x>) with a = 1 or -1, which takes its place in the row of the cone. All
+    numbers of the smaller form are exact, and its feasible points and dual points are those of the form.
+
+    Attributes
+    ----------
+    whole, form
+        The form, and the smaller one; the same if there are no slack variables.
+    columns, equations
+        The slack variables, and their equations, shape (k,).
+    values, sides
+        The matrix of -a A_i by the variables that are left, and a e_i, shape (k,).
+    cone_rows, factors
+        The group and the row in it of each, shape (2, k), and -a times its entry there, shape (k,).
+    """
+
+    whole: ConeForm
+    form: ConeForm
+    columns: Int[Array, " k"]
+    equations: Int[Array, " k"]
+    values: Any
+    sides: Float[Array, " k"]
+    cone_rows: Int[Array, "2 k"]
+    factors: Float[Array, " k"]
+
+    def point(self, x: Enclosure) -> Enclosure:
+        """Return the point of the form at a point of the smaller one."""
+        if not self.columns.size:
+            return x
+        slacks = product(self.values, None, x, (self.sides, np.zeros(len(self.sides))))
+        mids, radii = (self._joint(rest, part) for rest, part in zip(x, slacks, strict=True))
+        return mids, radii
+
+    def nearest_point(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return the point of the form, rounded, at a point of the smaller one."""
+        return self._joint(x, np.asarray(self.values @ x) + self.sides) if self.columns.size else x
+
+    def direction(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return the direction of the form, rounded, for one of the smaller one."""
+        return self._joint(x, np.asarray(self.values @ x)) if self.columns.size else x
+
+    def equation_multipliers(self, y: Float[Array, " p"], cones: Sequence[Float[Array, " _"]]) -> Float[Array, " q"]:
+        """Return the multipliers of the equations for those of the smaller form: the costs of slack variables are 0."""
+        if not self.columns.size:
+            return y
+        result = np.zeros(len(self.whole.e))
+        for k, z in enumerate(cones):
+            is_used = self.cone_rows[0] == k
+            result[self.equations[is_used]] = self.factors[is_used] * z[self.cone_rows[1, is_used]]
+        return result
+
+    def entries_without_slacks(self, x: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Return the entries of a point of the form that are variables of the smaller one."""
+        return np.delete(x, self.columns)
+
+    def _joint(self, rest: Array, slacks: Array) -> Float[Array, " n"]:
+        result = np.zeros(self.whole.n)
+        is_kept = np.ones(self.whole.n, dtype=bool)
+        is_kept[self.columns] = False
+        result[is_kept], result[self.columns] = rest, slacks
+        return result
+
+
+def slack_elimination(form: ConeForm) -> SlackElimination:
+    """Return the form without its slack variables, if no equations are left; else the form itself.
+
+    Forms with a quadratic objective or with semidefinite cones keep their slack variables. So do those with other
+    equations: fewer ones are not solved faster where they depend on each other.
+    """
+    is_linear = form.P is None and all(group.kind != "semidefinite" for group in form.groups)
+    slacks = _slacks(form) if is_linear else np.zeros((4, 0), dtype=int)
+    columns, equations, places, rows = slacks[:, : slacks.shape[1] if slacks.shape[1] == len(form.e) else 0]
+    if not columns.size:
+        empty = scipy.sparse.csr_array((0, form.n))
+        return SlackElimination(form, form, columns, equations, empty, np.zeros(0), slacks[2:, :0], np.zeros(0))
+    is_kept = np.ones(form.n, dtype=bool)
+    is_kept[columns] = False
+    by_columns: Any = scipy.sparse.csc_array(form.E)
+    coefficients = by_columns.data[by_columns.indptr[columns]]
+    values: Any = _multiples(columns_of(form.E, is_kept)[equations], -coefficients)
+    sides = coefficients * form.e[equations]
+    factors, groups = np.zeros(len(columns)), list[ConeGroup]()
+    for k, group in enumerate(form.groups):
+        members = np.flatnonzero(places == k)
+        entries = group.G.data[group.G.indptr[rows[members]]]
+        factors[members] = -coefficients[members] * entries
+        order, h = np.arange(len(group.h)), group.h.copy()
+        order[rows[members]] = len(h) + np.arange(len(members))
+        h[rows[members]] += entries * sides[members]
+        blocks = [columns_of(group.G, is_kept), _multiples(values[members], entries)]
+        G: Any = scipy.sparse.vstack(blocks, format="csr")
+        groups.append(replace(group, G=G[order], h=h))
+    smaller = _without_equations(form, is_kept, groups)
+    return SlackElimination(form, smaller, columns, equations, values, sides, slacks[2:], factors)
+
+
+def _multiples(matrix: Any, factors: Float[Array, " m"]) -> Any:
+    """Return the rows of a matrix times 1 or -1."""
+    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _slacks(form: ConeForm) -> Int[Array, "4 k"]:
+    """Return the slack variables, at most one of each equation, with their equations, groups and rows of these."""
+    E: Any = scipy.sparse.csc_array(form.E)
+    matrices = [form.R, *(group.G for group in form.groups)]
+    counts = sum((np.bincount(matrix.indices, minlength=form.n) for matrix in matrices), np.zeros(form.n, dtype=int))
+    is_slack = (form.c == 0) & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
+    is_slack &= (np.diff(E.indptr) == 1) & (counts == 1)
+    is_slack[is_slack] = np.abs(E.data[E.indptr[:-1][is_slack]]) == 1.0
+    parts = [np.zeros((4, 0), dtype=int)]
+    for k, group in enumerate(form.groups):
+        rows = np.flatnonzero(np.diff(group.G.indptr) == 1)
+        places = group.G.indptr[rows]
+        columns = group.G.indices[places]
+        is_used = is_slack[columns] & (np.abs(group.G.data[places]) == 1.0)
+        rows, columns = rows[is_used], columns[is_used]
+        equations = E.indices[E.indptr[columns]]
+        is_used = (group.h[rows] == 0) | (form.e[equations] == 0)  # their sum is exact
+        parts.append(np.stack([columns, equations, np.full(len(rows), k), rows])[:, is_used])
+    joint = np.concatenate(parts, axis=1)
+    return joint[:, np.unique(joint[1], return_index=True)[1]]
+
+
+def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Sequence[ConeGroup]) -> ConeForm:
+    """Return a form with some of its variables, no equations and other groups."""
+    return replace(
+        form,
+        n=int(is_kept.sum()),
+        c=form.c[is_kept],
+        E=columns_of(form.E, is_kept)[:0],
+        e=form.e[:0],
+        R=columns_of(form.R, is_kept),
+        lower=form.lower[is_kept],
+        upper=form.upper[is_kept],
+        groups=groups,
+        equation_names=[],
+        column_names=[name for name, flag in zip(form.column_names, is_kept.tolist(), strict=True) if flag],
+    )
 
 
 def row_norms(matrix: Any) -> Float[Array, " m"]:

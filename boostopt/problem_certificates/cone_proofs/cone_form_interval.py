@@ -18,6 +18,7 @@ from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnsw
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
+    NO_DUAL_SOLUTION,
     DualBound,
     EnclosedDualPoint,
     MultiplierChange,
@@ -231,6 +232,7 @@ class FormCertifier:
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
+        self._has_dual_solution = False
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
@@ -249,6 +251,7 @@ class FormCertifier:
             self._use_semidefinite_answers()
             if self._needs_no_second_method():
                 return interval
+        self._is_upper_good = self._is_lower_good = False
         self.answer = first = solve_form(self.form) if answer is None else answer
         plain = None
         if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
@@ -457,6 +460,8 @@ class FormCertifier:
         if not (self._has_bound(point, ATTEMPTS[:1]) if is_proved is None else is_proved):
             refined = refined_multipliers(self.form, point) if self.form.groups else None
             if refined is None or not self._use_bound(refined, REFINED):
+                if self._has_dual_solution:  # then no equation of a column without bounds follows from others
+                    return
                 self.dependent = dependent_columns(self.form)
                 if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
                     return
@@ -471,6 +476,8 @@ class FormCertifier:
 
     def _use_bound(self, point: Multipliers, change: MultiplierChange) -> bool:
         bound = dual_bound(self.form, point, change, self.shifts, self.dependent)
+        if self.dependent is None and not change.is_snapped:
+            self._has_dual_solution = self._has_dual_solution or bound.reason != NO_DUAL_SOLUTION
         self.interval.lower_reason = self.interval.lower_reason or bound.reason
         return self.interval.use_bound(bound)
 

@@ -12,7 +12,7 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, equations_and_rows
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, SlackElimination, equations_and_rows
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
 from boostopt.problem_certificates.cone_proofs.exact_interval import has_floats, nearest_floats
@@ -84,19 +84,63 @@ class ProgramProof:
         return exact_optimum_of(replace(self.program, is_maximized=False), self.rational_proof)
 
 
+def smaller_answer(elimination: SlackElimination, answer: ConicAnswer) -> ConicAnswer:
+    """Return an answer to the whole form of an elimination, which has slack variables, as one to the smaller form."""
+    return replace(answer, x=elimination.entries_without_slacks(answer.x), y=np.zeros(0), active=None)
+
+
+def lifted_interval(elimination: SlackElimination, interval: FormInterval) -> FormInterval:
+    """Return the interval of the smaller form of an elimination with the proofs of the whole one."""
+    if elimination.form is elimination.whole:
+        return interval
+    point, ray = interval.multipliers, interval.ray
+    return replace(
+        interval,
+        x=None if interval.x is None else elimination.point(interval.x),
+        ray=None if ray is None else elimination.direction(ray),
+        multipliers=None
+        if point is None
+        else replace(
+            point, y=elimination.equation_multipliers(point.y, point.cones), w=elimination.nearest_point(point.w)
+        ),
+    )
+
+
+def _lifted_answer(elimination: SlackElimination, answer: ConicAnswer) -> ConicAnswer:
+    """Return the answer to the smaller form of an elimination as one to the whole form."""
+    if elimination.form is elimination.whole:
+        return answer
+    x, y = elimination.nearest_point(answer.x), elimination.equation_multipliers(answer.y, answer.cones)
+    return replace(answer, x=x, y=y, active=None)
+
+
 def program_proof(
-    program: ConicProgram, interval: FormInterval, certifier: FormCertifier | None = None
+    program: ConicProgram,
+    interval: FormInterval,
+    certifier: FormCertifier | None = None,
+    elimination: SlackElimination | None = None,
 ) -> ProgramProof:
-    """Return the proof of an interval of a program, and of its certifier; None for an interval without multipliers."""
+    """Return the proof of an interval of a program.
+
+    Parameters
+    ----------
+    program
+        The program.
+    interval
+        The interval, with the proofs of the whole form.
+    certifier, elimination
+        Those of an interval that was not proved by the exact optimum alone.
+    """
     x = None if interval.x is None else interval.x[0]
     proof = ProgramProof(program, interval.status, x, interval.ray, None, None, interval.exact, interval.exact_x)
-    if certifier is None:
+    if certifier is None or elimination is None:
         return proof
+    multipliers, shifts = interval.multipliers, certifier.shifts
     return replace(
         proof,
-        multipliers=None if interval.multipliers is None else _by_rows(program, certifier.form, interval.multipliers),
-        shifts=None if certifier.shifts is None else np.maximum(certifier.shifts, 0.0),
-        answer=certifier.answer,
+        multipliers=None if multipliers is None else _by_rows(program, elimination.whole, multipliers),
+        shifts=None if shifts is None else np.maximum(shifts, 0.0),
+        answer=None if certifier.answer is None else _lifted_answer(elimination, certifier.answer),
     )
 
 

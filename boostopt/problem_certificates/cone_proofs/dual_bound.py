@@ -41,6 +41,9 @@ SIZE_FRACTION = 0.5
 SAFE_FRACTION = 1e-4
 """Fraction of the largest cost: a reduced cost above it needs no equation."""
 
+NO_DUAL_SOLUTION = "no exact solution of the dual equations is proved near the multipliers"
+"""The reason for a failure of the equations of reduced costs."""
+
 MAX_LOSS = 1e-12
 """Loss by curvature, relative to the objective, up to which reduced costs have no equations."""
 
@@ -184,7 +187,7 @@ def dual_bound(
     start = _start(form, point, change, shifts, face)
     enclosed = _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, face)
     if enclosed is None:
-        return DualBound(-math.inf, "no exact solution of the dual equations is proved near the multipliers")
+        return DualBound(-math.inf, NO_DUAL_SOLUTION)
     loss = 0.0
     if shifts is not None and (shifts > 0).any():
         loss = _curvature_loss(form, enclosed.w, shifts)

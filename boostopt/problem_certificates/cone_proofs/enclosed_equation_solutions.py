@@ -12,7 +12,7 @@ import scipy.linalg
 import scipy.sparse
 from flint import fmpq, fmpq_mat, fmpz
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.exact.rationals import to_fraction
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.error_free_transformations import LARGEST_EXACT_FACTOR, product_error
@@ -163,19 +163,24 @@ def _product_count(A: Any, sizes: Float[Array, " n"]) -> float:
     return float((_column_counts(A, sizes) ** 2).sum())
 
 
-def _without_dense_columns(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"] | None:
-    """Return the sizes with 0 for unknowns that most products of rows contain; None without such unknowns.
-
-    A solution may keep an unknown as it is. A Aᵀ then has far fewer entries.
-    """
-    counts = _column_counts(A, sizes)
+def are_dense(counts: Float[Array, " n"]) -> Bool[Array, " n"]:
+    """Return which columns have most of the products of two coefficients, by the numbers of their coefficients."""
     total = float((counts**2).sum())
-    is_dense = np.zeros(len(sizes), dtype=bool)
+    is_dense = np.zeros(len(counts), dtype=bool)
     for j in np.argsort(-counts)[:MAX_DENSE_COLUMNS].tolist():
         if not (counts[j] > MIN_DENSE_COUNT and counts[j] ** 2 > DENSE_FRACTION * total):
             break
         is_dense[j] = True
         total -= counts[j] ** 2
+    return is_dense
+
+
+def _without_dense_columns(A: Any, sizes: Float[Array, " n"]) -> Float[Array, " n"] | None:
+    """Return the sizes with 0 for unknowns that most products of rows contain; None without such unknowns.
+
+    A solution may keep an unknown as it is. A Aᵀ then has far fewer entries.
+    """
+    is_dense = are_dense(_column_counts(A, sizes))
     result = np.where(is_dense, 0.0, sizes)
     return result if is_dense.any() and (_open_counts(A, result > 0) > 0).all() else None
 

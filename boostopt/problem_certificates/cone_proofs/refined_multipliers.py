@@ -14,6 +14,7 @@ from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_no
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.cone_metrics import gram_in_metric
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import MAX_PRODUCT_COUNT, are_dense
 
 LINALG: Any = scipy.sparse.linalg
 """SciPy's factorizations, whose annotations do not have their results."""
@@ -63,6 +64,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     mu_weights = bound_multipliers(point) ** 2
     y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(row_norms(form.E), 1e-12)) ** 2
     row_weights = point.rows**2
+    y_weights, row_weights = _without_dense_rows(form, y_weights, row_weights)
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
     system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu_weights)
     if form.P is not None:
@@ -101,6 +103,27 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     return results
 
 
+def _without_dense_rows(
+    form: ConeForm, y_weights: Float[Array, " p"], row_weights: Float[Array, " m"]
+) -> tuple[Float[Array, " p"], Float[Array, " m"]]:
+    """Return the weights with 0 for equations and rows that make the system of a large program dense.
+
+    Their multipliers stay as they are. Each variable must stand in another row.
+    """
+    matrices = [form.E, form.R, *(group.G for group in form.groups)]
+    counts = np.concatenate([np.diff(matrix.indptr) for matrix in matrices]).astype(float)
+    if float((counts**2).sum()) <= MAX_PRODUCT_COUNT:
+        return y_weights, row_weights
+    n_equations, n_rows = len(form.e), len(form.e) + len(form.row_lower)
+    is_dense = are_dense(counts) & (np.arange(len(counts)) < n_rows)
+    joint: Any = scipy.sparse.vstack(matrices, format="csr")
+    if not is_dense.any() or not np.bincount(joint[~is_dense].indices, minlength=form.n).all():
+        return y_weights, row_weights
+    return np.where(is_dense[:n_equations], 0.0, y_weights), np.where(is_dense[n_equations:n_rows], 0.0, row_weights)
+
+
 def _weighted(matrix: Any, weights: Array | Float[Array, " m"]) -> Any:
     """Return Aᵀ diag(weights) A."""
-    return scipy.sparse.csr_array(matrix.T @ (scipy.sparse.diags_array(weights) @ matrix))
+    is_used = np.asarray(weights) != 0
+    rows = matrix if is_used.all() else matrix[is_used]
+    return scipy.sparse.csr_array(rows.T @ (scipy.sparse.diags_array(weights[is_used]) @ rows))

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Int
+from boostopt.conic_programs.solver_clock import solver_call
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import has_semidefinite_answer
@@ -151,7 +152,7 @@ def precise_answer(form: ConeForm, goal: float) -> PreciseAnswer | None:
     goal
         The relative gap at which the method stops.
     """
-    with flint.ctx.workprec(PRECISION):
+    with solver_call(), flint.ctx.workprec(PRECISION):
         return _PreciseMethod(form, precise_blocks(form)).run(goal)
 
 

@@ -25,6 +25,7 @@ import scipy.sparse
 import scipy.sparse.csgraph
 
 from boostopt._utils.array_types import Array, Float, Int
+from boostopt.conic_programs.solver_clock import count_answers, solver_call
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import HUGE, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 
@@ -96,7 +97,9 @@ def semidefinite_answers(form: ConeForm, goal: float) -> Iterator[ConicAnswer]:
     goal
         The relative gap at which the method stops.
     """
-    return _Method(form).run(goal)
+    with solver_call():
+        method = _Method(form)
+    return count_answers(method.run(goal))
 
 
 class _Batch:
