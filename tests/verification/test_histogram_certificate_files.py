@@ -150,7 +150,6 @@ FORGED = {
 }
 
 
-@pytest.mark.every(6)
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_histogram_files_are_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"
