@@ -86,7 +86,6 @@ def test_the_reference_optimum_of_an_entropy_is_proved(tmp_path: Path) -> None:
     assert 0 <= proved.upper - proved.lower < 1e-11
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("case", CASES)
 def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path) -> None:
     rough = judged(document(case), case, tmp_path)
