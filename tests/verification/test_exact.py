@@ -170,7 +170,7 @@ def test_the_three_number_types_agree(p: float) -> None:
 
 
 def test_the_range_of_x_log_x_over_y_holds_for_wide_intervals() -> None:
-    """Where x may be 0, the extremes lie at the largest x and at the ends of y, or at x = y / e."""
+    """The extremes lie at the largest x and at the ends of y, or at x = y / e, if x may be 0."""
     from boostopt.verification.trusted_kernel.conjugates import x_log_x_over_y
 
     A, smallest = FloatBalls(), 2.0**-20
