@@ -69,27 +69,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: item.path)  # the order of all workers
     cases = Counter[str]()
-    thorough_cases: dict[str, tuple[set[str], set[str]]] = {}
+    named_cases: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
+        test, _, case = item.nodeid.removesuffix("]").partition("[")
+        named = dict[str, tuple[str, ...]]()
+        for name in ("thorough_cases", "fast_cases"):
+            if mark := item.get_closest_marker(name):
+                named[name] = mark.args
+                named_cases.setdefault((test, name), (set(mark.args), set()))[1].add(case)
         if period := item.get_closest_marker("every"):
-            test = item.nodeid.partition("[")[0]
             n, *first = period.args
-            if (cases[test] - sum(first)) % n:
+            if (cases[test] - sum(first)) % n and case not in named.get("fast_cases", ()):
                 item.add_marker(pytest.mark.thorough)
             cases[test] += 1
-        if slow := item.get_closest_marker("thorough_cases"):
-            test, _, case = item.nodeid.removesuffix("]").partition("[")
-            thorough_cases.setdefault(test, (set(slow.args), set()))[1].add(case)
-            if case in slow.args:
-                item.add_marker(pytest.mark.thorough)
+        if case in named.get("thorough_cases", ()):
+            item.add_marker(pytest.mark.thorough)
     if not any("::" in argument for argument in config.args):  # all cases of each test were collected
-        for test, (marked, cases_of_test) in thorough_cases.items():
+        for (test, name), (marked, cases_of_test) in named_cases.items():
             if missing := marked - cases_of_test:
-                raise pytest.UsageError(f"{test} has no cases {sorted(missing)}: correct its mark thorough_cases")
+                raise pytest.UsageError(f"{test} has no cases {sorted(missing)}: correct its mark {name}")
     selected, deselected = list[pytest.Item](), list[pytest.Item]()
     is_fast = not THOROUGH and config.option.markexpr == "not thorough"
     for item in items:

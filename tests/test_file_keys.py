@@ -15,7 +15,6 @@ def test_the_keys_of_every_kind_are_stated() -> None:
     assert STATED.keys() == WRITERS.keys() and all(STATED.values())
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_has_the_keys_that_are_stated(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / name)

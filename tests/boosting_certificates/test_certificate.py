@@ -111,6 +111,12 @@ def test_without_any_answer_there_is_still_an_interval() -> None:
         assert certificate.kkt.worst == np.inf
 
 
+@pytest.mark.parametrize("sides", [{"d": np.full(6, 1 / 6)}, {"w": np.array([0.5, 0.5, 0.0])}, {}])
+def test_a_missing_side_violates_both_conditions_of_optimality(sides: dict[str, np.ndarray]) -> None:
+    residuals = reference_lpboost().certify(**sides).kkt.residuals
+    assert residuals["d optimal for w"] == residuals["w optimal for d"] == np.inf
+
+
 def test_kkt_residuals_are_those_of_the_answer_as_it_came() -> None:
     program = reference_lpboost()
     solution = program.solve("cvxpy:highs", tol=1e-12)

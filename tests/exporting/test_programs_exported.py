@@ -70,6 +70,7 @@ def solved_from_cbf(program: Program, side: str, path: Path) -> tuple[np.ndarray
 
 
 @pytest.mark.every(8)
+@pytest.mark.fast_cases("unnormalized_erlpboost-primal")
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("name", list_formulations())
 def test_a_program_from_cbf_is_the_same_program(tmp_path: Path, name: str, side: str) -> None:

@@ -184,6 +184,7 @@ NO_OPTIMUM: dict[str, tuple[Callable[[], Any], str, float, str]] = {
 
 
 @pytest.mark.every(2)
+@pytest.mark.fast_cases("a matrix")
 @pytest.mark.parametrize("name", NO_OPTIMUM)
 def test_problems_without_an_optimum_are_proved_so(name: str) -> None:
     make, status, end, cause = NO_OPTIMUM[name]

@@ -31,6 +31,7 @@ def test_problems_that_fall_along_a_ray_are_proved_unbounded(name: str) -> None:
 
 
 @pytest.mark.every(2)
+@pytest.mark.fast_cases("geometric mean")
 @pytest.mark.parametrize("name", BOUNDED)
 def test_no_lie_makes_a_bounded_neighbour_unbounded(name: str) -> None:
     """Stale values, values far along the ray of the unbounded neighbour, and duals of wrong signs and sizes."""

@@ -148,7 +148,6 @@ def numbers(reason: str) -> tuple[float, ...]:
     return tuple(map(float, re.findall(r"-?\d+\.\d+(?:e[-+]\d+)?", reason)))
 
 
-@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("page", "end", "name", "patch"), PATCHED, ids=[f"{name} {page}" for page, _, name, _ in PATCHED]
 )
@@ -179,7 +178,6 @@ BY_SOLVERS: tuple[tuple[str, Any], ...] = (
 """Functions that solvers, certificates and steps compute with."""
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize(("name", "patch"), BY_SOLVERS, ids=[name for name, _ in BY_SOLVERS])
 def test_no_arithmetic_of_solvers_and_steps_is_trusted(
     name: str, patch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

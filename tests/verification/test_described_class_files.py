@@ -326,7 +326,6 @@ LIES = {
 """Changes that make a file false, or its proof incomplete."""
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("lie", LIES)
 def test_lies_are_rejected_in_words(lie: str) -> None:
     document = content_of("squares")

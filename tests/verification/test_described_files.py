@@ -47,6 +47,7 @@ def saved(name: str, folder: Path) -> Path:
 
 
 @pytest.mark.every(2)
+@pytest.mark.fast_cases("entropy")
 @pytest.mark.thorough_cases(
     "sorted norm", "nuclear norm", "largest eigenvalue", "both", "transport", "cone and equation"
 )

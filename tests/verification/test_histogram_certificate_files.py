@@ -150,7 +150,6 @@ FORGED = {
 }
 
 
-@pytest.mark.every(6)
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_histogram_files_are_rejected(name: str, tmp_path: Path) -> None:
     path = tmp_path / "class.json"
@@ -162,6 +161,16 @@ def test_forged_histogram_files_are_rejected(name: str, tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     verification = verify(path, oracle())
     assert not verification and len(verification.reason) > 20, verification
+
+
+@pytest.mark.parametrize("change", ["weights of a smaller sum", "no weights"])
+def test_weights_of_a_smaller_sum_are_rejected_for_their_sum(change: str, tmp_path: Path) -> None:
+    """A smaller sum would make a negative soft margin larger, whatever the claim is."""
+    path, document = tmp_path / "class.json", json.loads(file_text())
+    FORGED[change](document)
+    document["claim"]["lower"] = -1.0
+    path.write_text(json.dumps(document))
+    assert re.search(r"\bweights must sum\b", verify(path, oracle()).reason)
 
 
 @pytest.mark.parametrize("nu", [1.0, 150.0, 300.0])

@@ -46,6 +46,7 @@ def saved(case: str, folder: Path) -> Path:
 
 
 @pytest.mark.every(2)
+@pytest.mark.fast_cases("p-norm", "power mean", "trace of inverse")
 @pytest.mark.thorough_cases("sum of largest eigenvalues")
 @pytest.mark.parametrize("case", CASES)
 def test_saved_problem_certificates_are_accepted(case: str, tmp_path: Path) -> None:

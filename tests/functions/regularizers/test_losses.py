@@ -63,7 +63,6 @@ def F_by_hand(kind: str, d: np.ndarray, u: np.ndarray) -> float:
 KINDS = ("smoothed", "huber", "squared", "exponential", "logistic")
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
