@@ -408,3 +408,12 @@ def test_rules_about_distributions_speak_of_edges(rule: str, by: float) -> None:
         shifted_formulation(by), GivenMargins(ALL_RIGHT), update="step", rules=rule, max_rounds=40, epsilon=0.05
     )
     assert run.reason.startswith(f"{rule}: ") and " 0.3 - 0.05" in run.reason
+
+
+def test_nu_is_the_count_of_a_cap_and_none_of_other_functions() -> None:
+    c, d0 = np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3)
+    entropy, penalty = RelativeEntropy.capped(c, 4.0, 5.0, d0), NormPenalty(simplex(c), c, 2.0, 0.5)
+    for F, nu in ((entropy, 4.0), (penalty, None)):
+        objective = SoftMarginObjective.from_pair(F, MaximumEdge(), Examples(c, d0))
+        assert objective is not None
+        assert objective.nu == (None if nu is None else pytest.approx(nu, rel=1e-12))

@@ -58,12 +58,12 @@ def test_the_multipliers_of_a_small_program_all_change(monkeypatch: pytest.Monke
 def test_a_dense_row_stays_in_the_system_if_it_alone_contains_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_PRODUCT_COUNT", 0)
     form = cone_form(logarithms(60))
-    weights = module._without_dense_rows(form, np.ones(0), np.ones(1))
+    weights = module.without_dense_rows(form, np.ones(0), np.ones(1))
     assert weights[1].tolist() == [0.0]
     G = form.groups[0].G.copy()
     G.indices = np.where(G.indices == 60, 61, G.indices)  # the row alone contains variable 60
     changed = replace(form, groups=[replace(form.groups[0], G=G)])
-    weights = module._without_dense_rows(changed, np.ones(0), np.ones(1))
+    weights = module.without_dense_rows(changed, np.ones(0), np.ones(1))
     assert weights[1].tolist() == [1.0]
 
 

@@ -64,7 +64,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     mu_weights = bound_multipliers(point) ** 2
     y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(row_norms(form.E), 1e-12)) ** 2
     row_weights = point.rows**2
-    y_weights, row_weights = _without_dense_rows(form, y_weights, row_weights)
+    y_weights, row_weights = without_dense_rows(form, y_weights, row_weights)
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
     system = _weighted(form.E, y_weights) + _weighted(form.R, row_weights) + scipy.sparse.diags_array(mu_weights)
     if form.P is not None:
@@ -103,7 +103,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     return results
 
 
-def _without_dense_rows(
+def without_dense_rows(
     form: ConeForm, y_weights: Float[Array, " p"], row_weights: Float[Array, " m"]
 ) -> tuple[Float[Array, " p"], Float[Array, " m"]]:
     """Return the weights with 0 for equations and rows that make the system of a large program dense.

@@ -20,6 +20,7 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.functions.regularizers.relative_entropy import RelativeEntropy
 from boostopt.functions.regularizers.weighted_squares import Squares
 from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
+from boostopt.programs.cvxpy_functions.partial_minimum import PartialMinimum
 
 pytestmark = pytest.mark.every(2)
 
@@ -187,8 +188,8 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
 
 def test_a_conjugate_is_computed_once_at_each_point_and_nobody_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     F, z = regularizer("norm"), RNG.normal(size=N)
-    maximized_points, maximize = list[np.ndarray](), F._minimum.maximize
-    monkeypatch.setattr(F._minimum, "maximize", lambda z: maximized_points.append(z) or maximize(z))
+    maximized_points, maximize = list[np.ndarray](), PartialMinimum.maximize
+    monkeypatch.setattr(PartialMinimum, "maximize", lambda self, z: maximized_points.append(z) or maximize(self, z))
     first, second = F.conjugate_at(z), F.conjugate_at(z.copy())
     assert len(maximized_points) == 1 and second is first
     with pytest.raises(ValueError, match="read-only"):
