@@ -56,8 +56,8 @@ test: $(VENV)/.dev-$(STATED)
 # What is done in turn: another part with every commit, or PART=3.
 PART ?= $(or $(shell git rev-list --count HEAD 2>/dev/null),0)
 
-# A twenty-fifth of the thorough suite.
-test-part: export BOOSTOPT_PART = $(PART)/25
+# A thirtieth of the thorough suite.
+test-part: export BOOSTOPT_PART = $(PART)/30
 test-part: test-all
 
 test-all: $(VENV)/.dev-$(STATED)

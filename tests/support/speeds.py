@@ -4,7 +4,7 @@ Slow tests are marked `thorough`, slow cases of a test `thorough_cases(...)` by 
 `seed` the fast suite runs the first two, and of those marked `every(n)` every n-th case, from that
 of number k with `every(n, k)`: tests of one family leave different cases out. It also runs those of
 `fast_cases(...)`, which alone reach lines of the package. The thorough suite is too long for every commit: `make
-test-part` runs a twenty-fifth of it, and another with every commit.
+test-part` runs a thirtieth of it, and another with every commit.
 """
 
 from __future__ import annotations

@@ -225,12 +225,12 @@ def test_a_random_program_has_no_false_bound(seed: int) -> None:
     assert not count.false
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.untyped
+@pytest.mark.parametrize("block", range(40))
 def test_many_random_descriptions_say_nothing_false(block: int) -> None:
     count = Count()
-    for seed in range(1000 + 40 * block, 1040 + 40 * block):
+    for seed in range(1000 + 8 * block, 1008 + 8 * block):
         check_description(seed, count)
         check_program(seed, count)
-    assert count.descriptions > 40
+    assert count.descriptions > 8
     assert not count.false
