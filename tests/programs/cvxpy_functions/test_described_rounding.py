@@ -225,6 +225,7 @@ def test_a_random_program_has_no_false_bound(seed: int) -> None:
     assert not count.false
 
 
+@pytest.mark.thorough
 @pytest.mark.untyped
 @pytest.mark.parametrize("block", range(40))
 def test_many_random_descriptions_say_nothing_false(block: int) -> None:
