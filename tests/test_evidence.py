@@ -492,6 +492,21 @@ def test_a_booster_that_was_cut_off_is_not_the_fastest() -> None:
         assert decision is not None and decision.holds is holds
 
 
+def test_cells_of_a_table_are_counted_on_each_set() -> None:
+    count, chance = dissertation_table_claims.count_cells, 2 / 11
+    one_set_misses = count({"german": [True, True], "diabetes": [False, False], "a9a": [None, None]}, chance)
+    assert one_set_misses is not None and one_set_misses.holds is False and one_set_misses.is_partial
+    assert one_set_misses.by_set == {"german": True, "diabetes": False}
+    assert one_set_misses.ours == "german 2 of 2, diabetes 0 of 2, a9a 0 of 0 and 2 open cells"
+    open_set = count({"german": [True, False], "a9a": [None, None]}, chance)
+    assert open_set is not None and open_set.holds is None and open_set.by_set == {"german": True}
+    # A single cell of a set misses in two of eleven cases, so that both sets must miss.
+    for german, diabetes, holds in ((True, False, True), (False, False, False), (None, None, None)):
+        pair = count({"german": [german], "diabetes": [diabetes]}, chance)
+        assert pair is not None and pair.holds is holds and not pair.by_set
+    assert count({"german": []}, chance) is None
+
+
 def test_both_readings_of_a_set_are_asked_and_each_as_chance_has_it() -> None:
     def units(name: str, error: float) -> list[dict[str, Any]]:
         point = {"valid": 0.3, "test": error, "share": 0.2, "epsilon": 0.01, "held": True, "rounds": 80}
@@ -512,7 +527,7 @@ def test_both_readings_of_a_set_are_asked_and_each_as_chance_has_it() -> None:
         errors = (0.2, 0.2, scaled_error, scaled_error)
         decision = claim.decide(Results(unit for pair in zip(names, errors, strict=True) for unit in units(*pair)))
         assert decision is not None and decision.holds is holds
-    assert decision.ours == "german 2 of 2, diabetes 2 of 2, german scaled 0 of 2, diabetes scaled 0 of 2 cells"
+    assert decision.ours == "german 2 of 2, german scaled 0 of 2, diabetes 2 of 2, diabetes scaled 0 of 2 cells"
 
 
 def test_lpboost_stops_earlier_at_each_larger_nu_and_not_at_the_last_alone() -> None:
