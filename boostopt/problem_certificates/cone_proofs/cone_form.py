@@ -204,11 +204,11 @@ class SlackElimination:
         mids, radii = (self._joint(rest, part) for rest, part in zip(x, slacks, strict=True))
         return mids, radii
 
-    def nearest_point(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+    def nearest_point(self, x: Float[Array, " m"]) -> Float[Array, " n"]:
         """Return the point of the form, rounded, at a point of the smaller one."""
         return self._joint(x, np.asarray(self.values @ x) + self.sides) if self.columns.size else x
 
-    def direction(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+    def direction(self, x: Float[Array, " m"]) -> Float[Array, " n"]:
         """Return the direction of the form, rounded, for one of the smaller one."""
         return self._joint(x, np.asarray(self.values @ x)) if self.columns.size else x
 
@@ -222,7 +222,7 @@ class SlackElimination:
             result[self.equations[is_used]] = self.factors[is_used] * z[self.cone_rows[1, is_used]]
         return result
 
-    def entries_without_slacks(self, x: Float[Array, " n"]) -> Float[Array, " k"]:
+    def entries_without_slacks(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """Return the entries of a point of the form that are variables of the smaller one."""
         return np.delete(x, self.columns)
 
