@@ -134,7 +134,7 @@ class Recovery(ImmutableArrays):
             f"  examples: {int(self.at_cap.sum())} of {N} at their cap, {int(self.at_zero.sum())} at 0",
             f"  hypotheses: {int(self.active_edges.sum())} of {t} with an active edge",
             f"  conditions violated by at most {self.residual:.2e}"
-            + (": these multipliers prove no optimum" if self.residual > self.active_tol else ""),
+            + (": these multipliers prove no optimum" if not self.residual <= self.active_tol else ""),
             f"  equations of rank {self.rank} for {self.unknowns} multipliers: "
             + ("unique" if self.unique else "alone, they do not determine the multipliers"),
         ]
@@ -150,7 +150,7 @@ class Recovery(ImmutableArrays):
             lines.append(f"  d was moved by up to {self.projection_distance:.2e} to be feasible")
         condition = (
             " and d(w), not with the given d"
-            if self.certificate.d_is == "d(w)" and self.residual > self.active_tol
+            if self.certificate.d_is == "d(w)" and not self.residual <= self.active_tol
             else ""
         )
         lines.append(f"  certified gap with these w{condition}: {self.certificate.gap:.2e}")

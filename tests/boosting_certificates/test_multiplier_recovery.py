@@ -6,7 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cvxpy as cp
 import numpy as np
@@ -428,3 +428,9 @@ def test_weights_that_follow_from_the_edges_leave_beta_open_alone(G: EdgeFunctio
     assert recovery.unknowns == 1 and recovery.residual < 1e-6 and np.abs(recovery.w).max() > 0.02
     multipliers = ENTROPY.conjugate_at(-pair.margins.margins(recovery.w)).multipliers
     assert recovery.beta == pytest.approx(float(multipliers["beta"]), abs=1e-6)
+
+
+def test_multipliers_without_a_finite_residual_prove_no_optimum() -> None:
+    one = known_linear(0, MaximumEdge())
+    recovery = replace(one.program.recover(one.d), residual=math.nan)
+    assert "no optimum" in str(recovery) and "no optimum" not in str(one.program.recover(one.d))

@@ -310,3 +310,21 @@ def test_members_are_all_stumps_of_a_small_class() -> None:
     margins = {tuple(MulticlassStumps(X, y).margins_of(h).tolist()) for h in members}
     assert margins == {tuple(row) for row in all_margins(X, y).tolist()}
     assert MulticlassStumps(*clouds()).members() is None
+
+
+def test_labels_that_no_float_holds_are_predicted_as_they_are() -> None:
+    X, labels = np.arange(6.0)[:, None], np.array([2**63 + 10, 2**62 + 1, 2**62 + 3] * 2, dtype=np.uint64)
+    run = boost("lpboost", MulticlassStumps(X, labels), nu=2, test=(X, labels))
+    predicted = run.predict(X).tolist()
+    assert set(predicted) <= set(labels.tolist())
+    assert run.trace[-1].test_error == np.mean([p != y for p, y in zip(predicted, labels.tolist(), strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [([2**53, 2**53 + 1, 0.5], object), (["a", "a\0", "b"], object), ([0.5, 1.5, 2.0], np.longdouble)],
+)
+def test_labels_that_numpy_would_change_are_refused(labels: list[Any], dtype: Any) -> None:
+    y = np.array(labels, dtype=dtype)
+    with pytest.raises(ProblemError, match=r"^y must hold labels"):
+        MulticlassStumps(np.arange(3.0)[:, None], y)

@@ -138,7 +138,7 @@ def record_of_problem(record: RunData, problem: Problem, oracle: Oracle, options
         bounds = replace(bounds.with_upper(recomputed.upper, recomputed.d), smallest_target=recomputed.upper)
     start = _initial_state(problem, bounds)
     state = replace(_with_weights_of(start, problem, record.pool, record.state), round=record.state.round)
-    return replace(record, problem=problem, state=state)
+    return replace(record, problem=problem, state=state, guarantee=_guarantee(problem, oracle, options))
 
 
 def _bounds_from_guarantee(guarantee: float | None, problem: Problem) -> OracleBounds:

@@ -35,6 +35,7 @@ from boostopt.boosting.stopping_rules import RULES
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
+from boostopt.oracles.multiclass.multiclass_examples import label_array
 from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
@@ -296,7 +297,7 @@ class Run:
             )
         if scale is not None:
             return scale[0] + scale[1] * f
-        return np.array(labels)[leading_classes(f)]
+        return label_array(labels or ())[leading_classes(f)]
 
     def at_round(self, k: int) -> Round:
         """Return the state of the run after k rounds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -142,12 +143,18 @@ def check_class_labels(y: npt.ArrayLike) -> Array:
     ProblemError
         The labels are neither finite numbers nor texts.
     """
-    labels = check_array("y", y)
+    given_labels = labels = check_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
         labels = np.asarray(labels.tolist())  # for example, a column of a table
     elif labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.flat):
         labels = labels.astype(str)
-    is_valid = labels.dtype.kind in "biuU" or (labels.dtype.kind == "f" and bool(np.isfinite(labels).all()))
+    is_float = labels.dtype.kind == "f" and labels.dtype.itemsize <= 8
+    is_valid = labels.dtype.kind in "biuU" or (is_float and bool(np.isfinite(labels).all()))
+    if is_valid and given_labels.dtype.kind == "O" and labels.tolist() != given_labels.tolist():
+        raise ProblemError(
+            "y must hold labels that NumPy stores as they are; got different labels that become equal in "
+            f"{labels.dtype}, such as whole numbers above 2^53 beside decimals. Code the classes so."
+        )
     if not is_valid:
         first = list(dict.fromkeys(map(short_repr, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(
@@ -155,3 +162,13 @@ def check_class_labels(y: npt.ArrayLike) -> Array:
             "the classes so."
         )
     return labels
+
+
+def label_array(labels: Sequence[Any]) -> Array:
+    """Return labels as an array with the labels as they are: of objects where NumPy has no number that holds them."""
+    array = np.array(labels)
+    if array.tolist() == list(labels):
+        return array
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    return objects

@@ -13,7 +13,7 @@ from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.exact_optimum import ExactOptimum, RationalProof, exact_optimum_of
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, SlackElimination, equations_and_rows
-from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import UNBOUNDED, FormCertifier, FormInterval
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers
 from boostopt.problem_certificates.cone_proofs.exact_interval import has_floats, nearest_floats
 
@@ -110,8 +110,9 @@ def _lifted_answer(elimination: SlackElimination, answer: ConicAnswer) -> ConicA
     """Return the answer to the smaller form of an elimination as one to the whole form."""
     if elimination.form is elimination.whole:
         return answer
-    x, y = elimination.nearest_point(answer.x), elimination.equation_multipliers(answer.y, answer.cones)
-    return replace(answer, x=x, y=y, active=None)
+    lift = elimination.direction if answer.status in UNBOUNDED else elimination.nearest_point
+    y = elimination.equation_multipliers(answer.y, answer.cones)
+    return replace(answer, x=lift(answer.x), y=y, active=None)
 
 
 def program_proof(

@@ -99,12 +99,17 @@ def read_description(name: str, make: Callable[[Any], Any], variable: Any) -> De
     if expression.is_constant() and not is_pair:  # a problem has the variables that are in it
         expression = expression + np.zeros(variable.size) @ variable
     description = Description(variable, with_exact_atoms(expression), [with_exact_atoms(item) for item in constraints])
-    parameters = [leaf for part in (description.expression, *description.constraints) for leaf in part.parameters()]
+    check_no_parameters(name, (description.expression, *description.constraints))
+    return description
+
+
+def check_no_parameters(name: str, parts: Sequence[Any]) -> None:
+    """Raise ProblemError if an expression or a constraint has a parameter of CVXPY, whose value may change."""
+    parameters = [leaf for part in parts for leaf in part.parameters()]
     if parameters:
         raise ProblemError(
             f"{name} must have no parameter; got {', '.join(map(str, parameters))}. Replace parameters by numbers."
         )
-    return description
 
 
 def with_exact_atoms(node: Any) -> Any:

@@ -39,6 +39,7 @@ from boostopt.programs.cvxpy_functions.cvxpy_description import (
     MIX_FRACTIONS,
     Description,
     check_constraints,
+    check_no_parameters,
     read_description,
     with_exact_atoms,
 )
@@ -129,6 +130,7 @@ class CvxpyRegularizer(Regularizer):
         description = read_description("f", self.f, d)
         constraints = self._constraints_on(d)
         check_constraints("constraints", constraints)
+        check_no_parameters("constraints", constraints)
         constraints = [with_exact_atoms(constraint) for constraint in constraints]
         description = replace(description, constraints=[*description.constraints, *constraints])
         self._check_expression(description.expression)
@@ -328,6 +330,7 @@ class CvxpyRegularizer(Regularizer):
         point = None if start is None else self._bound_from(z, start)
         if point is not None and point.is_tight:
             return point
+        z = np.asarray(z, dtype=np.float64)  # equal bytes are equal numbers
         best = self._conjugates.compute(z.tobytes(), lambda: self._bound_by_solver(z))
         if point is not None:
             best = min(best, point, key=lambda point: point.value)

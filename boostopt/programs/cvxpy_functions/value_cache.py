@@ -12,10 +12,16 @@ V = TypeVar("V")
 
 
 class RecentValues(Generic[V]):
-    """Values by keys; when there are more than MAX_VALUES, the oldest one goes."""
+    """Values by keys; when there are more than MAX_VALUES, the oldest one goes.
+
+    A copy is empty, also after pickling: the function of a copy may have other numbers.
+    """
 
     def __init__(self) -> None:
         self._values: dict[bytes, V] = {}
+
+    def __reduce__(self) -> tuple[type[RecentValues[V]], tuple[()]]:
+        return RecentValues, ()
 
     def store(self, key: bytes, value: V) -> None:
         """Store a value."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -196,6 +197,32 @@ def test_a_conjugate_is_computed_once_at_each_point_and_nobody_changes_it(monkey
         first.d[0] = 1.0
     assert F.conjugate_at(z + 1.0).value > first.value + 0.9
     assert len(maximized_points) == 2
+
+
+def test_equal_bytes_of_other_numbers_are_another_point() -> None:
+    F = CvxpyRegularizer(CappedSimplex(np.ones(4), 1.0), lambda d: cp.sum_squares(d), np.full(4, 0.25))
+    assert F.conjugate_at(np.array([5e-324, 0.0, 0.0, 0.0])).value == pytest.approx(-0.25, abs=1e-9)
+    assert F.conjugate_at(np.array([1, 0, 0, 0])).value == pytest.approx(0.1875, abs=1e-9)
+
+
+def test_constraints_have_no_parameters_whose_value_may_change() -> None:
+    cap = cp.Parameter(name="cap", value=0.3)
+    with pytest.raises(ProblemError, match=r"\bconstraints\b.*\bparameter\b.*\bcap\b"):
+        CvxpyRegularizer(DOMAIN, FUNCTIONS["quadratic"], INSIDE, lambda d: [d[0] <= cap])
+
+
+def test_copies_compute_conjugates_anew() -> None:
+    bounds = np.full(N, 10.0)
+
+    def transported(d: Any) -> Any:
+        x = cp.Variable(N, bounds=[-bounds, bounds])
+        return -cp.sum(x) + cp.sum_squares(d), [cp.sum(x) <= 1e4]
+
+    F, z = CvxpyRegularizer(DOMAIN, transported, INSIDE), np.zeros(N)
+    old_value = F.conjugate_at(z).value
+    bounds *= 4.0
+    again = copy.deepcopy(F).conjugate_at(z).value
+    assert old_value == pytest.approx(10.0 * N, rel=0.1) and again > 1.5 * old_value
 
 
 def test_a_described_function_has_no_closed_form_conjugate() -> None:
