@@ -118,8 +118,8 @@ def _cheapest_group(groups: Iterable[Sequence[Any]], gap: float) -> CheapestSolv
 
 def _median_of_known(values: Iterable[float | None]) -> float:
     """Return the median of the values that were measured; nan for none."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else math.nan
+    measured_values = [value for value in values if value is not None]
+    return median(measured_values) if measured_values else math.nan
 
 
 def shifted_mean(seconds: Iterable[float]) -> float:
@@ -150,10 +150,10 @@ def ratios(winners: Winners, problems: Sequence[str], entrants: Sequence[str]) -
             entrant: math.inf if (winner := winners[problem, entrant]) is None else winner.wall_seconds
             for entrant in entrants
         }
-        least = min(seconds.values())
-        if math.isfinite(least):
+        min_seconds = min(seconds.values())
+        if math.isfinite(min_seconds):
             for entrant, value in seconds.items():
-                quotients[entrant].append(value / least)
+                quotients[entrant].append(value / min_seconds)
     return quotients
 
 
@@ -171,7 +171,7 @@ def head_lines(session: Session) -> list[str]:
     )
     entrants = list(dict.fromkeys(run["entrant"] for run in runs))
     requests = ", ".join(f"{request:g}" for request in settings["requests"])
-    own = [name for name in entrants if not name.startswith(NAME_PREFIX) and ".py" not in name]
+    specialists = [name for name in entrants if not name.startswith(NAME_PREFIX) and ".py" not in name]
     continuations = format_count(len(session["starts"]) - 1, "continuation")
     lines = [
         f"Session of {session['date']}, {continuations}: boostopt {session['boostopt']}, {machine['cpu']}, "
@@ -186,11 +186,11 @@ def head_lines(session: Session) -> list[str]:
         "entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
         "certified, relative to the optimum.",
     ]
-    if own:
+    if specialists:
         lines.append(
-            f"- **Who is specialised**: {', '.join(own)}: for boosting programs alone, without CVXPY, whose canonical "
-            "form counts in the seconds of the others."
-            + (" `interior` is made for the dense systems of these programs." if "interior" in own else "")
+            f"- **Who is specialised**: {', '.join(specialists)}: for boosting programs alone, without CVXPY, whose "
+            "canonical form counts in the seconds of the others."
+            + (" `interior` is made for the dense systems of these programs." if "interior" in specialists else "")
         )
     if any(len(rows) > 1 for rows in names_in_tables(entrants).values()):
         lines.append(
@@ -240,9 +240,9 @@ def failure_lines(session: Session) -> list[str]:
 
 def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[str], gap: float) -> list[str]:
     """Return a row of each entrant for a gap."""
-    reached = {name: [one for one in problems if winners[one, name] is not None] for name in entrants}
-    counted = [name for name in entrants if 2 * len(reached[name]) >= len(problems)]
-    common = [one for one in problems if all(one in reached[name] for name in counted)] if counted else []
+    solved_problems = {name: [one for one in problems if winners[one, name] is not None] for name in entrants}
+    counted = [name for name in entrants if 2 * len(solved_problems[name]) >= len(problems)]
+    common = [one for one in problems if all(one in solved_problems[name] for name in counted)] if counted else []
     quotients = ratios(winners, problems, entrants)
     rows = list[str]()
     for name in entrants:
@@ -258,7 +258,7 @@ def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[st
         spread = _median_of_known(None if math.isnan(solve.spread) else solve.spread for solve in solves)
         spread_text = "-" if math.isnan(spread) else f"{spread:.0%}"
         rows.append(
-            f"| {name} | {gap:g} | {len(reached[name])} | {ratio_text(quotients[name])} | {len(solves)} | "
+            f"| {name} | {gap:g} | {len(solved_problems[name])} | {ratio_text(quotients[name])} | {len(solves)} | "
             f"{' | '.join(cells)} | {spread_text} |"
         )
     return rows

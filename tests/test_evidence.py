@@ -487,8 +487,8 @@ def test_a_booster_that_was_cut_off_is_not_the_fastest() -> None:
 
     claim = next(c for c in dissertation_table_claims.SELECTION if c.sentence == "T 5.6 SVM seconds")
     machine, ended = unit("SVM", 0.1), unit("erlp", 2.0, held=True, rounds=80)
-    for held, holds in ((True, False), (False, True)):
-        decision = claim.decide(Results([machine, ended, unit("corr", 0.5, held=held, rounds=1000)]))
+    for is_held, holds in ((True, False), (False, True)):
+        decision = claim.decide(Results([machine, ended, unit("corr", 0.5, held=is_held, rounds=1000)]))
         assert decision is not None and decision.holds is holds
 
 

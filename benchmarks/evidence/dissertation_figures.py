@@ -294,8 +294,8 @@ def continuations(name: str, results: Results) -> Iterator[Parameters]:
     for parameters, result in results.select(data=name, seed=0):
         for point in result.get("points", ()):
             algorithm = parameters["algorithm"]
-            least = claims.LARGE_ETA if algorithm in CORRECTIVE else 0.0
-            is_wanted = least <= point["eta"] <= CONTINUED.get(parameters["hypotheses"], 0.0)
+            min_eta = claims.LARGE_ETA if algorithm in CORRECTIVE else 0.0
+            is_wanted = min_eta <= point["eta"] <= CONTINUED.get(parameters["hypotheses"], 0.0)
             if is_wanted and not as_in_print(point, algorithm)["held"]:
                 selection = {"data": name, "seed": 0, "hypotheses": parameters["hypotheses"], "eta": point["eta"]}
                 rounds = PRINTED_ROUNDS[algorithm in CORRECTIVE]

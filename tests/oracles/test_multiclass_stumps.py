@@ -53,9 +53,9 @@ def all_margins(X: np.ndarray, y: np.ndarray, votes: Sequence[int] = (-1, 1)) ->
     splits += [X[:, j] > t for j in range(X.shape[1]) for t in np.unique(X[:, j])[:-1]]
     rows = set[tuple[float, ...]]()
     for is_above, upper, lower in itertools.product(splits, sides, sides):
-        h = [upper if above else lower for above in is_above]
+        h = [upper if is_upper else lower for is_upper in is_above]
         rows.add(
-            tuple((h[n][own] - h[n][k]) / 2 for n, own in enumerate(codes) for k in range(len(labels)) if k != own)
+            tuple((h[n][code] - h[n][k]) / 2 for n, code in enumerate(codes) for k in range(len(labels)) if k != code)
         )
     return np.array(sorted(rows))
 
@@ -94,10 +94,10 @@ def test_the_best_stump_is_the_best_of_all_and_no_edge_is_above_the_bound(seed: 
     for column in answer.columns:
         h = column.hypothesis(X)
         codes = {label: k for k, label in enumerate(oracle.class_labels)}
-        own = np.array([codes[label] for label in y[oracle.pair_examples]])
+        class_codes = np.array([codes[label] for label in y[oracle.pair_examples]])
         pairs = oracle.pair_examples
         assert column.margins.dtype == np.int8
-        assert (column.margins == (h[pairs, own] - h[pairs, oracle.pair_classes]) / 2).all()
+        assert (column.margins == (h[pairs, class_codes] - h[pairs, oracle.pair_classes]) / 2).all()
         assert (oracle.margins_of(column.hypothesis) == column.margins).all()
         assert column.margins @ d == pytest.approx(column.edge, abs=1e-13 * size)
 
@@ -108,12 +108,12 @@ def intervals_contain_the_best_value(seeds: range) -> None:
         K = 2 + seed % 2
         X, y, c = examples(5, K, 1 + seed % 2, seed)
         oracle = MulticlassStumps(X, y, c)
-        kept = c > 0
-        U = all_margins(X[kept], y[kept]).T
+        has_weight = c > 0
+        U = all_margins(X[has_weight], y[has_weight]).T
         assert U.shape[0] == oracle.N
         total = oracle.total
         nu = float(np.random.default_rng(seed).uniform(1.0, 0.9 * total))
-        best = best_soft_margin(U, np.repeat(c[kept], K - 1), nu)
+        best = best_soft_margin(U, np.repeat(c[has_weight], K - 1), nu)
         for name in ("lpboost", "erlpboost", "softboost"):
             certificate = boost(name, oracle, nu=nu, epsilon=0.05).class_certificate
             assert certificate.lower - 1e-9 <= best <= certificate.upper + 1e-9, (seed, name)
@@ -182,10 +182,10 @@ def test_two_classes_are_stumps_with_the_margins_of_examples() -> None:
     edge, reference = oracle.best(Query(d)).columns[0].edge, stumps.best(Query(d)).columns[0]
     assert isinstance(reference.hypothesis, Stump)
     votes = (-reference.hypothesis.sign, reference.hypothesis.sign)
-    same = MulticlassStump(
+    shifted_stump = MulticlassStump(
         reference.hypothesis.feature, reference.hypothesis.threshold, votes, votes[::-1], ("cat", "dog"), 2
     )
-    assert (oracle.margins_of(same) == reference.margins).all() and edge >= reference.edge
+    assert (oracle.margins_of(shifted_stump) == reference.margins).all() and edge >= reference.edge
 
 
 def test_rows_that_do_not_count_are_left_out_and_sparse_rows_are_the_same() -> None:
@@ -255,13 +255,13 @@ def test_other_hypotheses_and_uses_for_two_classes_are_refused() -> None:
     X, y = clouds(n=40)
     oracle = MulticlassStumps(X, y)
     stump = MulticlassStump(0, 0.5, (1, -1, -1), (-1, 1, 1), ("cat", "dog", "fox"), 3)
-    for other in (
+    for hypothesis in (
         Stump(0, 0.5, 1, 3),
         MulticlassStump(0, 0.5, (1, -1), (-1, 1), ("cat", "dog"), 3),
         MulticlassStump(0, 0.5, (1, -1, -1), (-1, 1, 1), ("cat", "dog", "fox"), 4),
     ):
         with pytest.raises(ProblemError, match=r"\bexpected a hypothesis of\b"):
-            oracle.margins_of(other)
+            oracle.margins_of(hypothesis)
     with pytest.raises(ProblemError, match=r"\bclasses -1 and 1\b.*\beach of several\b.*\bboost\b"):
         reweight([stump], X, np.where(y == "cat", 1, -1), "lpboost", nu=5.0)
     with pytest.raises(OptionError, match=r"\bbase\b.*\bclasses -1 and 1\b.*\bboost\b"):

@@ -89,11 +89,11 @@ def intervals_contain_the_least_loss(seeds: range) -> None:
         oracle = RegressionStumps(X, y, c, radius=float(rng.uniform(0.2, 5.0)))
         counts, total = c[c > 0], float(c.sum())
         nu, R = total if seed % 4 == 0 else float(rng.uniform(1.0, total)), oracle.residual_scale
-        least = smallest_tube_loss(all_values(X[c > 0]), y[c > 0], counts, nu, oracle.target_scale)
+        min_loss = smallest_tube_loss(all_values(X[c > 0]), y[c > 0], counts, nu, oracle.target_scale)
         for name in ("lpboost", "erlpboost", "softboost"):
             run = boost(name, oracle, nu=nu, epsilon=0.05)
             certificate = run.class_certificate
-            assert -R * (certificate.upper + 1e-9) <= least <= -R * (certificate.lower - 1e-9), (seed, name)
+            assert -R * (certificate.upper + 1e-9) <= min_loss <= -R * (certificate.lower - 1e-9), (seed, name)
             assert certificate.gap <= 0.0500001
             residuals = np.abs(run.predict(X[c > 0]) - y[c > 0])
             loss = min(e + counts @ np.maximum(residuals - e, 0) / nu for e in (0.0, *residuals.tolist()))
@@ -131,8 +131,12 @@ def test_a_run_predicts_numbers_and_its_files_hold(tmp_path: Path) -> None:
         assert copy.verify_class(RegressionStumps(X, y)).upper == run.class_certificate.upper
     run.save_certificate(tmp_path / "proof.json", oracle)
     assert boostopt.verify(tmp_path / "proof.json", RegressionStumps(X, y))
-    for other in (RegressionStumps(X, y + 1.0), RegressionStumps(X + 1.0, y), RegressionStumps(X, y, radius=3.0)):
-        assert not boostopt.verify(tmp_path / "proof.json", other)
+    for changed_oracle in (
+        RegressionStumps(X, y + 1.0),
+        RegressionStumps(X + 1.0, y),
+        RegressionStumps(X, y, radius=3.0),
+    ):
+        assert not boostopt.verify(tmp_path / "proof.json", changed_oracle)
     document = json.loads((tmp_path / "proof.json").read_text())
     stump = document["data"]["hypotheses"][0]
     stump["upper_sign"] = -stump["upper_sign"]
@@ -174,13 +178,13 @@ def test_other_hypotheses_and_uses_for_classes_are_refused() -> None:
     X, y = curve(20)
     oracle = RegressionStumps(X, y)
     stump = RegressionStump(0, 0.5, 1, -1, *oracle.target_scale, 3)
-    for other in (
+    for hypothesis in (
         Stump(0, 0.5, 1, 3),
         RegressionStump(0, 0.5, 1, -1, oracle.target_scale[0], 1.0, 3),
         RegressionStump(0, 0.5, 1, -1, *oracle.target_scale, 4),
     ):
         with pytest.raises(ProblemError, match=r"\bexpected a hypothesis of\b"):
-            oracle.margins_of(other)
+            oracle.margins_of(hypothesis)
     with pytest.raises(ProblemError, match=r"\bclasses -1 and 1\b.*\bnumbers\b.*\bboost\b"):
         reweight([stump], X, np.where(y > 3, 1, -1), "lpboost", nu=5.0)
     with pytest.raises(OptionError, match=r"\bbase\b.*\bclasses -1 and 1\b.*\bboost\b"):

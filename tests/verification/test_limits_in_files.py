@@ -38,7 +38,7 @@ def limited(limit: float = 0.3) -> LimitedClass:
 
 
 @cache
-def written() -> str:
+def limited_document() -> str:
     """The text of the file of a run over `limited()`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "class.json"
@@ -183,7 +183,7 @@ FORGERIES: dict[str, Callable[[Document], Any]] = {
 
 @pytest.mark.parametrize("case", FORGERIES)
 def test_forged_files_are_rejected(case: str, tmp_path: Path) -> None:
-    document = json.loads(written())
+    document = json.loads(limited_document())
     FORGERIES[case](document)
     verification = verdict(document, tmp_path)
     assert not verification and len(verification.reason) > 20
@@ -197,7 +197,7 @@ def test_reasons_name_the_limits(tmp_path: Path) -> None:
         ("a tighter limit", "the file states other right sides of the limits than the oracle has"),
         ("negative prices", "prices of limits must be non-negative"),
     ):
-        document = json.loads(written())
+        document = json.loads(limited_document())
         FORGERIES[case](document)
         assert words in verdict(document, tmp_path).reason, case
 
@@ -206,7 +206,7 @@ def test_a_file_without_limits_proves_nothing_about_a_limited_class(tmp_path: Pa
     """The weights of a run without limits have a larger soft margin, and its digest is that of the limited class."""
     stumps, file = DecisionStumps(X, y), tmp_path / "free.json"
     boost("lpboost", stumps, nu=8.0, epsilon=1e-4).save_certificate(file, stumps)
-    document, honest = json.loads(file.read_text()), json.loads(written())
+    document, honest = json.loads(file.read_text()), json.loads(limited_document())
     assert document["claim"]["lower"] > honest["claim"]["upper"] + 0.01
     assert verdict(document, tmp_path, stumps)
     document["data"] |= {name: honest["data"][name] for name in ("oracle", "digest")}
@@ -218,7 +218,7 @@ def test_a_file_without_limits_proves_nothing_about_a_limited_class(tmp_path: Pa
 
 
 def test_a_file_with_limits_proves_nothing_about_the_class_without(tmp_path: Path) -> None:
-    stumps, document = DecisionStumps(X, y), json.loads(written())
+    stumps, document = DecisionStumps(X, y), json.loads(limited_document())
     document["data"] |= {"digest": stumps.digest, "oracle": str(stumps)}
     assert "pass a LimitedClass" in verdict(document, tmp_path, stumps).reason
     limits = document.pop("limits")
@@ -229,7 +229,7 @@ def test_a_file_with_limits_proves_nothing_about_the_class_without(tmp_path: Pat
 
 
 def test_margins_are_passed_with_the_rows_of_the_limits(tmp_path: Path) -> None:
-    run, document = boost("lpboost", limited(), nu=8.0, epsilon=1e-4), json.loads(written())
+    run, document = boost("lpboost", limited(), nu=8.0, epsilon=1e-4), json.loads(limited_document())
     w = certify_limits(run).w
     assert w is not None
     U = np.asarray(run.record.pool.margins.take_columns(np.flatnonzero(w)).to_array())
