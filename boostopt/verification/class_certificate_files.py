@@ -176,11 +176,12 @@ def save_class(
     document, arrays = add_claim(
         statement, arrays, program, dataclasses.replace(program_certificate, upper=math.inf), provenance or {}
     )
-    document["claim"]["what"] = certificate.quantity
     claim = document["claim"]
-    if objective is None and certificate.d is not None and math.isfinite(certificate.upper):
+    claim["what"] = certificate.quantity
+    has_upper_bound = certificate.d is not None and math.isfinite(certificate.upper)
+    if has_upper_bound and objective is None:
         arrays["d"], claim["upper"] = _class_bound_of_program(document, arrays, certificate, oracle)
-    elif certificate.d is not None and math.isfinite(certificate.upper):
+    elif certificate.d is not None and has_upper_bound:
         arrays["d"] = certificate.d
         claim["upper"] = certificate.upper
         # If d is replaced by a point of its ball, the upper bound increases.
@@ -216,7 +217,7 @@ def _class_bound_of_program(
     claim["upper"] = certificate.upper
     for step in range(MAX_SCALINGS):
         trial = d * (1.0 - SCALING_STEP * 4.0**step) if step else d
-        edge_bound = query_oracle(oracle, trial if float(trial.min()) < 0.0 else np.maximum(trial, 0.0)).edge_bound
+        edge_bound = query_oracle(oracle, trial).edge_bound
         if edge_bound is None:
             break
         upper = _recomputed_upper_bound(document, arrays | {"d": trial}, edge_bound, None)

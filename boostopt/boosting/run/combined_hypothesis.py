@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector, Int, Int8
+from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector, Int8
 from boostopt._utils.validation import check_choice
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
+from boostopt.oracles.multiclass.multiclass_examples import label_array
 
 AtZero = Literal["majority", "positive", "negative"]
 """Predictions where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
@@ -62,9 +63,9 @@ def predicted_classes(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> 
     return np.where(np.abs(f) <= ZERO_TOL, zero[check_choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)
 
 
-def leading_classes(f: Float[Array, "n K"]) -> Int[Array, " n"]:
-    """Return the number of the class with the largest value in each row; the first one among equals up to rounding."""
-    return (f >= f.max(axis=1, keepdims=True) - ZERO_TOL).argmax(axis=1)
+def leading_labels(f: Float[Array, "n K"], labels: Sequence[Any]) -> Array:
+    """Return the label of the class with the largest value in each row; the first one among equals up to rounding."""
+    return label_array(labels)[(f >= f.max(axis=1, keepdims=True) - ZERO_TOL).argmax(axis=1)]
 
 
 def undecided_rows(f: Float[Array, "n ..."]) -> Bool[Array, " n"]:

@@ -18,7 +18,7 @@ from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
 from boostopt.boosting.run.combined_hypothesis import (
     ZERO_TOL,
     AtZero,
-    leading_classes,
+    leading_labels,
     predicted_classes,
     undecided_rows,
 )
@@ -31,7 +31,7 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
-from boostopt.oracles.multiclass.multiclass_examples import check_class_labels, label_array
+from boostopt.oracles.multiclass.multiclass_examples import check_class_labels
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class TestSet:
         """Return the share of the test examples that f predicts wrongly."""
         if self.class_labels is None:
             return float(np.mean(predicted_classes(f, self.at_zero, majority) != self.y))
-        predicted_labels = label_array(self.class_labels)[leading_classes(f)]
+        predicted_labels = leading_labels(f, self.class_labels)
         if predicted_labels.dtype == self.y.dtype:
             return float(np.mean(predicted_labels != self.y))
         return float(np.mean(predicted_labels.astype(object) != self.y.astype(object)))  # not rounded to one type

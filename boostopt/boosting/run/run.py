@@ -20,7 +20,7 @@ from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMargin
 from boostopt.boosting.run.combined_hypothesis import (
     AtZero,
     class_labels_of,
-    leading_classes,
+    leading_labels,
     predicted_classes,
     target_scale_of,
     weighted_vote,
@@ -35,7 +35,6 @@ from boostopt.boosting.stopping_rules import RULES
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import OptionError, short_repr
 from boostopt.oracles.base import Hypothesis, HypothesisClass, Oracle, Query, check_oracle, require_oracle
-from boostopt.oracles.multiclass.multiclass_examples import label_array
 from boostopt.programs.boosting_spec import FinalWeights, parse_choice
 from boostopt.programs.program import Program
 from boostopt.solving.solve import solve
@@ -297,7 +296,7 @@ class Run:
             )
         if scale is not None:
             return scale[0] + scale[1] * f
-        return label_array(labels or ())[leading_classes(f)]
+        return leading_labels(f, labels or ())
 
     def at_round(self, k: int) -> Round:
         """Return the state of the run after k rounds.

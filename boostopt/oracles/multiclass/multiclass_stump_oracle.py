@@ -18,8 +18,7 @@ from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.oracles.multiclass.multiclass_examples import MulticlassExamples, check_multiclass_examples
 from boostopt.oracles.multiclass.multiclass_stump import MulticlassStump
 from boostopt.oracles.stumps.presorted_features import PresortedFeatures, presort
-from boostopt.oracles.stumps.stump_search import features_of_thresholds
-from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.stumps.stump_search import features_of_thresholds, order_of_thresholds
 from boostopt.oracles.weight_scaling import scaled_weights, unscaled_upper_bound
 
 WEIGHT_BITS = 61
@@ -135,7 +134,7 @@ class MulticlassStumps(Oracle):
             differences = self._sorted.threshold_edges(B[:, k]) if len(self._sorted.thresholds) else np.zeros(1, int)
             doubled_edges += np.maximum(np.abs(differences), abs(total))
         columns, unit = list[Column](), exponent - WEIGHT_BITS
-        for i in self._places(doubled_edges, query):
+        for i in order_of_thresholds(self._sorted, doubled_edges, query):
             stump, is_above = self._best_stump(i, B, totals)
             margins = self._margins(stump, is_above)
             if not any(np.array_equal(margins, column.margins) for column in columns):
@@ -144,14 +143,6 @@ class MulticlassStumps(Oracle):
                 break
         bound = math.nextafter(float(int(doubled_edges.max()) // 2 + self.N // 2 + 1), math.inf)
         return Answer(tuple(columns), unscaled_upper_bound(bound, unit))
-
-    def _places(self, doubled_edges: Int[Array, " thresholds"], query: Query) -> list[int]:
-        """Return thresholds, with the largest edge first; one for each feature if columns may differ so."""
-        starts = self._sorted.first_threshold
-        if len(starts) and (query.count == 1 or (query.diverse and query.count <= len(starts))):
-            return top_k_groups(doubled_edges, starts, query.count)
-        order: list[int] = np.argsort(-doubled_edges, kind="stable").tolist()
-        return order
 
     def _best_stump(
         self, i: int, B: Int[Array, "n K"], totals: Int[Array, " K"]

@@ -18,8 +18,7 @@ from boostopt.oracles.feature_validation import FeatureMatrix, checked_features
 from boostopt.oracles.labelled_examples import check_multiplicities, feature_arrays
 from boostopt.oracles.regression.regression_stump import RegressionStump
 from boostopt.oracles.stumps.presorted_features import PresortedFeatures, presort
-from boostopt.oracles.stumps.stump_search import features_of_thresholds
-from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.stumps.stump_search import features_of_thresholds, order_of_thresholds
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON, scaled_weights, unscaled_upper_bound
 
 WEIGHT_BITS = 61
@@ -166,7 +165,7 @@ class RegressionStumps(Oracle):
         sums = np.maximum(np.abs(differences), abs(total))
         target_sum = math.fsum((s * self._targets).tolist())
         columns, unit = list[Column](), exponent - WEIGHT_BITS
-        for i in self._places(sums, query):
+        for i in order_of_thresholds(self._sorted, sums, query):
             stump = self._stump_at(i, int(differences[i]), total)
             margins = self.margins_of(stump)
             if not any(np.array_equal(margins, column.margins) for column in columns):
@@ -178,14 +177,6 @@ class RegressionStumps(Oracle):
         size = float(np.abs(integers).sum(dtype=np.float64))
         rounding = self.N // 2 + 1 + 8.0 * MACHINE_EPSILON * size
         return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(largest + rounding, math.inf), unit))
-
-    def _places(self, sums: Int[Array, " thresholds"], query: Query) -> list[int]:
-        """Return thresholds, with the largest edge first; one for each feature if columns may differ so."""
-        starts = self._sorted.first_threshold
-        if len(starts) and (query.count == 1 or (query.diverse and query.count <= len(starts))):
-            return top_k_groups(sums, starts, query.count)
-        order: list[int] = np.argsort(-sums, kind="stable").tolist()
-        return order
 
     def _stump_at(self, i: int, difference: int, total: int) -> RegressionStump:
         """Return the best stump at a threshold: its signs are those of the sums of both sides, 1 for a sum of 0."""

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
+from boostopt._utils.array_types import Array, Bool, Float, Int, Int8, Num
 from boostopt.oracles.base import Answer, Column, Query
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.top_k import top_k, top_k_groups
@@ -62,6 +62,15 @@ def features_of_thresholds(
     return splits.varying_features[np.searchsorted(splits.first_threshold, positions, side="right") - 1]
 
 
+def order_of_thresholds(splits: ThresholdTable, edges: Num[Array, " thresholds"], query: Query) -> list[int]:
+    """Return positions of thresholds, with the largest edge first; one for each feature if columns may differ so."""
+    starts = splits.first_threshold
+    if len(starts) and (query.count == 1 or (query.diverse and query.count <= len(starts))):
+        return top_k_groups(edges, starts, query.count)
+    order: list[int] = np.argsort(-edges, kind="stable").tolist()
+    return order
+
+
 def best_stumps(splits: ThresholdTable, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
     """Return the stumps with the largest edges, and a bound on all edges.
 
@@ -96,7 +105,7 @@ def _best_distinct(
     splits: ThresholdTable, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
 ) -> list[tuple[Stump, Int8[Array, " N"], int]]:
     """Return the best stumps with their margins and their edges under s; no two have the same margins."""
-    thresholds, starts, count = splits.thresholds, splits.first_threshold, query.count
+    thresholds = splits.thresholds
     if len(thresholds) == 0:
         edge = int(s.sum())
         sign = -1 if reflexive and edge < 0 else 1
@@ -104,12 +113,8 @@ def _best_distinct(
     edges = splits.threshold_edges(s)
     best_edges = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
-    if query.diverse and count <= len(starts):
-        places = top_k_groups(best_edges, starts, count)
-    else:
-        places = np.argsort(-best_edges, kind="stable").tolist()
-    for i in places:
-        if len(stumps) == count:
+    for i in order_of_thresholds(splits, best_edges, query):
+        if len(stumps) == query.count:
             break
         feature = int(features_of_thresholds(splits, [i])[0])
         sign = -1 if reflexive and edges[i] < 0 else 1

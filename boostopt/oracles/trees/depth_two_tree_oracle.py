@@ -16,8 +16,7 @@ from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
 from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.oracles.stumps.binned_stump_oracle import BinnedStumps
 from boostopt.oracles.stumps.stump import Stump
-from boostopt.oracles.stumps.stump_search import features_of_thresholds
-from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.stumps.stump_search import features_of_thresholds, order_of_thresholds
 from boostopt.oracles.trees.depth_two_tree import DepthTwoTree
 from boostopt.oracles.trees.tree_search import best_edges_of_roots, best_stump_on_side
 from boostopt.oracles.weight_scaling import scaled_weights, unscaled_upper_bound
@@ -137,21 +136,13 @@ class DepthTwoTrees(Oracle):
         s = np.rint(np.ldexp(weights * self.y, WEIGHT_BITS))
         root_edges = best_edges_of_roots(binned, s)
         columns = list[Column]()
-        for i in self._roots(root_edges, query):
+        for i in order_of_thresholds(binned, root_edges, query)[: query.count]:
             tree, edge = self._best_tree(i, s.astype(np.int64))
             margins = self.margins_of(tree)
             if not any(np.array_equal(margins, column.margins) for column in columns):
                 columns.append(Column(tree, margins, math.ldexp(float(edge), exponent - WEIGHT_BITS)))
         bound = float(int(root_edges.max()) + self.N // 2 + 1)
         return Answer(tuple(columns), unscaled_upper_bound(math.nextafter(bound, math.inf), exponent - WEIGHT_BITS))
-
-    def _roots(self, root_edges: Array, query: Query) -> list[int]:
-        """Return the roots of the columns, with the largest edge first."""
-        starts = self._stumps.binned.first_threshold
-        if query.diverse and query.count <= len(starts):
-            return top_k_groups(root_edges, starts, query.count)
-        order: list[int] = np.argsort(-root_edges, kind="stable")[: query.count].tolist()
-        return order
 
     def _best_tree(self, i: int, s: Array) -> tuple[DepthTwoTree, int]:
         """Return the best tree with a root, and its edge in units of s."""

@@ -93,8 +93,7 @@ class CvxpyEdges(EdgeFunction):
         return self._minimum(len(e)).upper_bound(np.clip(e, -1.0, 1.0), radius)
 
     def conjugate(self, w: HypothesisVector, start: HypothesisVector | None = None) -> float:
-        w = np.asarray(w, dtype=np.float64)  # equal bytes are equal numbers
-        return self._conjugates.compute(w.tobytes(), lambda: self._conjugate_bound(w, start))
+        return self._conjugates.compute(w, lambda: self._conjugate_bound(w, start))
 
     def _conjugate_bound(self, w: HypothesisVector, start: HypothesisVector | None) -> float:
         """Return an upper bound of G*(w), by tangents at a point if they are good, else with a solver."""

@@ -330,8 +330,7 @@ class CvxpyRegularizer(Regularizer):
         point = None if start is None else self._bound_from(z, start)
         if point is not None and point.is_tight:
             return point
-        z = np.asarray(z, dtype=np.float64)  # equal bytes are equal numbers
-        best = self._conjugates.compute(z.tobytes(), lambda: self._bound_by_solver(z))
+        best = self._conjugates.compute(z, lambda: self._bound_by_solver(z))
         if point is not None:
             best = min(best, point, key=lambda point: point.value)
         gap = math.fsum([best.value, self.value(best.d), *(-z * best.d).tolist()])

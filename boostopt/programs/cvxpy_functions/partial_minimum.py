@@ -327,7 +327,7 @@ class PartialMinimum:
             point = self.feasible_point(x, radius)
             return math.inf if point is None else point.upper
 
-        return self._bounds.compute(np.append(x, radius).tobytes(), bound)
+        return self._bounds.compute(np.append(x, radius), bound)
 
     def feasible_point(self, x: Float[Array, " n"], radius: float = 0.0) -> FeasiblePoint | None:
         """Return balls with a feasible point near x, by the answer of a solver, or near it; None if none is proved.
@@ -388,7 +388,7 @@ class PartialMinimum:
                 if point is not None and self._moves_x:
                     mixed = midpoints([point.x[j] for j in self._positions.tolist()])
                 if point is not None and self._is_close(point, mixed):
-                    self._bounds.store(np.append(mixed, 0.0).tobytes(), point.upper)
+                    self._bounds.store(np.append(mixed, 0.0), point.upper)
                     return mixed
         return self.inside
 
@@ -405,7 +405,7 @@ class PartialMinimum:
         if not self.has_further_variables:
             slopes = self.slopes_at(x)
             return slopes.gradient()[self._positions] if slopes.is_finite else None
-        subgradient = self._subgradients.compute(x.tobytes(), lambda: self._solved_subgradient(x))
+        subgradient = self._subgradients.compute(x, lambda: self._solved_subgradient(x))
         return None if subgradient is None else subgradient.copy()
 
     def _solved_subgradient(self, x: Float[Array, " n"]) -> Float[Array, " n"] | None:

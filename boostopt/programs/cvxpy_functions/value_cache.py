@@ -1,9 +1,13 @@
-"""The last values of a function that is expensive, by keys."""
+"""The last values of a function that is expensive, by points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+import numpy as np
+
+from boostopt._utils.array_types import Array, Num
 
 MAX_VALUES = 64
 """Number of values that are stored."""
@@ -12,7 +16,7 @@ V = TypeVar("V")
 
 
 class RecentValues(Generic[V]):
-    """Values by keys; when there are more than MAX_VALUES, the oldest one goes.
+    """Values by points, equal where all numbers are; when there are more than MAX_VALUES, the oldest one goes.
 
     A copy is empty, also after pickling: the function of a copy may have other numbers.
     """
@@ -23,14 +27,20 @@ class RecentValues(Generic[V]):
     def __reduce__(self) -> tuple[type[RecentValues[V]], tuple[()]]:
         return RecentValues, ()
 
-    def store(self, key: bytes, value: V) -> None:
+    def store(self, point: Num[Array, " n"], value: V) -> None:
         """Store a value."""
-        self._values[key] = value
+        self._values[_key(point)] = value
         if len(self._values) > MAX_VALUES:
             self._values.pop(next(iter(self._values)))
 
-    def compute(self, key: bytes, function: Callable[[], V]) -> V:
-        """Return the stored value of a key; without one, call the function and store its value."""
+    def compute(self, point: Num[Array, " n"], function: Callable[[], V]) -> V:
+        """Return the stored value at a point; without one, call the function and store its value."""
+        key = _key(point)
         if key not in self._values:
-            self.store(key, function())
+            self.store(point, function())
         return self._values[key]
+
+
+def _key(point: Num[Array, " n"]) -> bytes:
+    """Return the bytes of a point as float64: integers of the same bytes are other numbers."""
+    return np.asarray(point, dtype=np.float64).tobytes()
