@@ -162,6 +162,7 @@ def test_a_killed_run_continues_with_the_step_under_way(
     assert run("whole").lines == lines
 
 
+@pytest.mark.thorough
 def test_steps_that_exceed_their_time_are_kept_as_such(folder: Path) -> None:
     process = StepProcess(folder / "netlib" / "bounded.mps", files.MAX_MEMORY)
     try:

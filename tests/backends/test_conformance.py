@@ -77,6 +77,7 @@ def test_every_backend_of_boostopts_own_is_held_to_a_tolerance() -> None:
     assert named <= set(TOLERANCES) and set(DEFAULT_BACKENDS) <= set(TOLERANCES)
 
 
+@pytest.mark.thorough_cases("reference ERLPBoost-sqp:highs")
 @pytest.mark.parametrize("backend", list_backends())
 @pytest.mark.parametrize("case", CASES)
 def test_certified_answer(backend: str, case: str) -> None:

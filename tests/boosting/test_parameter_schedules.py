@@ -45,7 +45,7 @@ def best_soft_margin(U: np.ndarray, nu: float) -> float:
     return -float(answer.fun)
 
 
-@pytest.mark.thorough_cases("line_search", "pairwise", "blended_pairwise", "mlpboost")
+@pytest.mark.thorough_cases("total", "line_search", "pairwise", "blended_pairwise", "mlpboost")
 @pytest.mark.parametrize(
     "update", ["total", "step", "line_search", "pairwise", "blended_pairwise", "program", "mlpboost"]
 )
@@ -148,6 +148,7 @@ def test_values_of_each_example_follow_the_rows() -> None:
     np.testing.assert_array_equal(run.problem.template.parameters.offsets, offsets[c > 0] / 3)
 
 
+@pytest.mark.thorough
 def test_limits_stay_when_parameters_change() -> None:
     oracle = LimitedClass(STUMPS, Budget(np.array([1.0, 0.5, 0.1, 0.1]), 0.4))
     run = boost("lpboost", oracle, nu=lambda number, row: 20.0 if number < 4 else 8.0, epsilon=1e-3)

@@ -225,6 +225,7 @@ def test_a_budget_without_slack_is_kept_exactly() -> None:
     assert certificate.interval.lower == pytest.approx(0.3043478260869565, abs=2e-6)
 
 
+@pytest.mark.thorough_cases("erlpboost")
 @pytest.mark.parametrize("name", ["erlpboost", "lpboost"])
 def test_runs_are_stored_continued_and_verified(name: str, tmp_path: Path) -> None:
     oracle, file, finished = limited(), tmp_path / "checkpoint.npz", tmp_path / "run.npz"

@@ -378,7 +378,9 @@ def report_on_page(page: type[Formulation[Any]]) -> CheckReport:
         return check_formulation(page(), **parameters)
 
 
-@pytest.mark.thorough_cases("BinaryDualWithoutTheOne-", "HalfTheSquares-", "ReferenceByPosition-", "LabelTwice-")
+@pytest.mark.thorough_cases(
+    "SoftBoostWithSumOne-", "BinaryDualWithoutTheOne-", "HalfTheSquares-", "ReferenceByPosition-", "LabelTwice-"
+)
 @pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("page", "names"), [entry[:2] for entry in CATALOGUE], ids=lambda value: getattr(value, "__name__", "")

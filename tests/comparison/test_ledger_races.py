@@ -36,6 +36,7 @@ def made_while_another_begins(path: Path, first: Mapping[str, object]) -> DataEr
     return failures[0] if failures else None
 
 
+@pytest.mark.thorough
 def test_the_second_of_two_ledgers_finds_the_line_of_the_first(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
     assert made_while_another_begins(path, HEAD) is None

@@ -46,7 +46,7 @@ PROBLEMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.thorough_cases("total variation on the simplex", "largest deviation")
+@pytest.mark.thorough_cases("cumulative sums", "total variation on the simplex", "largest deviation")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_many_kinks_that_depend_on_each_other_have_narrow_intervals(name: str) -> None:
     problem = PROBLEMS[name](cp.Variable(60 if name in ("largest deviation", "three-norm") else 300))

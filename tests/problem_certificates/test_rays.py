@@ -83,6 +83,7 @@ def sparse_program(m: int, is_bounded: bool, has_atoms: bool, rng: np.random.Gen
     return cp.Problem(cp.Minimize(objective), [A @ x == A @ x.value])
 
 
+@pytest.mark.thorough_cases("0-True-False")
 @pytest.mark.every(2)
 @pytest.mark.parametrize("has_atoms", [False, True])
 @pytest.mark.parametrize("is_bounded", [False, True])

@@ -88,6 +88,7 @@ def test_problems_without_a_box_have_narrow_intervals(kind: str, n: int) -> None
     assert certificate.scaled_gap <= 1e-6
 
 
+@pytest.mark.thorough_cases("200-linear")
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.thorough)])
 def test_hundreds_of_free_unknowns_travel_in_a_file(kind: str, n: int, tmp_path: Path) -> None:

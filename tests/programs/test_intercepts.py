@@ -98,7 +98,12 @@ def test_k_copies_are_multiplicity_k(name: str) -> None:
 
 
 @pytest.mark.every(4)
-@pytest.mark.thorough_cases("hinge+l1_ball+intercept", "logistic+l1_ball+intercept", "exponential+l1_ball+intercept")
+@pytest.mark.thorough_cases(
+    "squared_hinge+l1_ball+intercept",
+    "hinge+l1_ball+intercept",
+    "logistic+l1_ball+intercept",
+    "exponential+l1_ball+intercept",
+)
 @pytest.mark.parametrize("name", SOME)
 def test_backends_that_take_it_overlap(name: str) -> None:
     program = random_program(name, 4)

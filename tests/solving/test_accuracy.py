@@ -41,6 +41,7 @@ def test_lpboost_intervals_overlap_and_those_of_clarabel_and_highs_are_1e_8_wide
     assert scs.certificate.lower <= scs.certificate.upper
 
 
+@pytest.mark.thorough
 def test_osqp_comes_near_where_it_used_to_swing() -> None:
     """With rho adapted every 50 steps its gap at 1e-8 was 3e-2."""
     U = load_dataset("breast_cancer").margin_matrix(50, 0)

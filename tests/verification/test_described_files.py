@@ -49,7 +49,7 @@ def saved(name: str, folder: Path) -> Path:
 @pytest.mark.every(2)
 @pytest.mark.fast_cases("entropy")
 @pytest.mark.thorough_cases(
-    "sorted norm", "nuclear norm", "largest eigenvalue", "both", "transport", "cone and equation"
+    "fair edges", "sorted norm", "nuclear norm", "largest eigenvalue", "both", "transport", "cone and equation"
 )
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_files_of_described_programs_are_accepted(name: str, tmp_path: Path) -> None:

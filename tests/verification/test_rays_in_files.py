@@ -161,6 +161,7 @@ def test_all_atoms_of_files_occur() -> None:
     assert {type(atom) for atom, _ in ATOMS.values()} == classes - abstract
 
 
+@pytest.mark.thorough_cases("normNuc")
 @pytest.mark.parametrize("name", ATOMS)
 def test_asymptotic_slopes_of_files_bound_all_changes(name: str) -> None:
     """f(u + t a) is at most f(u) + t s, or at least that, and u + t a lies in the domain; at least one a has an s."""
