@@ -19,6 +19,7 @@ from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
 from boostopt.boosting.column_generation import ColumnGeneration
 from boostopt.boosting.histogram_newton.method_selection import is_default, run_histogram_newton, unsupported_request
+from boostopt.boosting.objectives.limited_formulation import with_limits
 from boostopt.boosting.parameter_schedules import ParameterSchedule
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.initial_run_data import initial_record
@@ -28,7 +29,6 @@ from boostopt.boosting.run.run import Run, final_weights_of
 from boostopt.boosting.stopping_rules import RULES, Rule
 from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.update_factory import make_update
-from boostopt.boosting.weight_limits import with_limits
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle
 from boostopt.programs.boosting_spec import UpdateKind

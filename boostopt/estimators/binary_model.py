@@ -11,9 +11,10 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.limited_formulation import LimitedWeights
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL, weighted_vote
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.weight_limits import LimitedWeights, certify_limits
+from boostopt.boosting.weight_limits import certify_limits
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing

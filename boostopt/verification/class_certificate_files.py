@@ -22,9 +22,10 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisV
 from boostopt._utils.validation import check_instance
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.limited_formulation import LimitedWeights
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.run import Run
-from boostopt.boosting.weight_limits import LimitedWeights, certify_limits, objective_without_limits
+from boostopt.boosting.weight_limits import certify_limits, objective_without_limits
 from boostopt.errors import OptionError, ProblemError, require_not_none
 from boostopt.oracles.base import HypothesisClass, Oracle, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
