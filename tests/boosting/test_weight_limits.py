@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
 from fractions import Fraction
@@ -13,7 +14,7 @@ import pytest
 from scipy.optimize import linprog
 from support.speeds import many
 
-from boostopt import OptionError, ProblemError, Run, boost, path
+from boostopt import DataError, OptionError, ProblemError, Run, boost, path
 from boostopt.authoring import (
     COUNT,
     PER_EXAMPLE,
@@ -235,13 +236,43 @@ def test_runs_are_stored_continued_and_verified(name: str, tmp_path: Path) -> No
     assert run.rounds > 3
     np.testing.assert_array_equal(boost(name, oracle, **parameters).w, run.w)
     run.save(finished)
-    loaded = Run.load(finished, run.problem.formulation)
+    loaded = Run.load(finished)
+    assert Run.load(finished, name).problem.formulation.name == loaded.problem.formulation.name
+    assert Run.load(finished, run.problem.formulation).rounds == run.rounds
+    with pytest.raises(DataError, match=r"\bnot of softboost\b"):
+        Run.load(finished, "softboost")
     np.testing.assert_array_equal(loaded.w, run.w)
     assert loaded.verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-9)
     assert certify_limits(loaded).interval.lower == pytest.approx(certify_limits(run).interval.lower, abs=1e-9)
     assert set(np.unique(run.predict(X))) <= {-1, 1}
     with pytest.raises(OptionError, match=r"\bdigest\b"):
         loaded.verify_class(limited(50.0))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("right_sides", [100.0], "damaged"),
+        ("right_sides", [100.0, 100.0, 100.0], "contradict"),
+        ("right_sides", [0.4, 0.01, 0.011], r"\bmake the run again\b"),
+        ("right_sides", [math.nan, 0.0, 0.0], "damaged"),
+        ("row_errors", [-1.0, 0.0, 0.0], "negative"),
+        ("max_price", math.inf, "finite"),
+        ("max_price", 50.0, r"\bmake the run again\b"),
+        ("formulation", "limited_weights", "[Uu]nknown"),
+    ],
+)
+def test_changed_limits_in_a_file_prove_nothing(key: str, value: Any, message: str, tmp_path: Path) -> None:
+    oracle, file = limited(), tmp_path / "run.npz"
+    boost("lpboost", oracle, nu=15.0, epsilon=0.1).save(file)
+    content = dict(np.load(file))
+    about = json.loads(content["meta"].tobytes().decode())
+    assert len(oracle.right_sides) == 3
+    about["limits"][key] = value
+    content["meta"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(file, **content)
+    with pytest.raises((DataError, OptionError), match=message):
+        Run.load(file).verify_class(oracle)
 
 
 def test_paths_have_limits_at_each_value() -> None:

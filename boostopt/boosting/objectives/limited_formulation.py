@@ -91,6 +91,15 @@ class LimitedWeights(Formulation[Any]):
     def parameters(self) -> Mapping[str, Parameter]:
         return self.base.parameters
 
+    def has_limits_of(self, oracle: object) -> bool:
+        """Return whether the right sides, their errors and the price are those of a `LimitedClass`."""
+        return (
+            isinstance(oracle, LimitedClass)
+            and np.array_equal(self.right_sides, oracle.right_sides)
+            and np.array_equal(self.row_errors, oracle.row_errors)
+            and self.max_price == oracle.max_price
+        )
+
     def examples_of(self, examples: Examples) -> Examples:
         """Return the examples without the rows of the limits."""
         n = examples.N - len(self.right_sides)

@@ -16,6 +16,7 @@ from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.limited_formulation import LimitedWeights
 from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
 from boostopt.boosting.run.combined_hypothesis import (
     AtZero,
@@ -220,7 +221,7 @@ class Run:
         Raises
         ------
         OptionError
-            The oracle has other examples or another class; or the program has no soft margin.
+            The oracle has other examples, another class or other limits; or the program has no soft margin.
         """
         check_oracle(oracle)
         oracle, record = require_oracle(oracle, "the best hypothesis under given weights"), self.record
@@ -228,6 +229,12 @@ class Run:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
                 f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same data."
+            )
+        formulation = record.problem.formulation
+        if isinstance(formulation, LimitedWeights) and not formulation.has_limits_of(oracle):
+            raise OptionError(
+                "expected the limits of the class in the run; its right sides or its price are other numbers. The file "
+                "of the run was changed: make the run again."
             )
         return self._class_certificate(recomputed_bounds(record.state.bounds, record.problem, oracle), False)
 

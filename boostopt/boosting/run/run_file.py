@@ -28,6 +28,7 @@ from boostopt.backends.base import WarmStart
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import ColumnPool
+from boostopt.boosting.objectives.limited_formulation import LimitedWeights
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
@@ -238,6 +239,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
     return {
         "formulation": problem.formulation.name,
         "page": formulation_to_json(problem.formulation, record.formulation_digest),
+        "limits": _limits_to_json(problem.formulation),
         "given": dict(problem.user_parameters),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -270,8 +272,40 @@ def formulation_to_json(formulation: Formulation[Any], digest: str) -> dict[str,
     return None if formulation.source_file is None else {"file": Path(formulation.source_file).name, "digest": digest}
 
 
+def _limits_to_json(formulation: Formulation[Any]) -> dict[str, Any] | None:
+    """Return the limits on the weights, and the name of the formulation of the examples; None without limits."""
+    if not isinstance(formulation, LimitedWeights):
+        return None
+    return {
+        "formulation": formulation.base.name,
+        "right_sides": formulation.right_sides,
+        "row_errors": formulation.row_errors,
+        "max_price": float(formulation.max_price),
+    }
+
+
+def _with_stored_limits(base: Formulation[Any], limits: Mapping[str, Any]) -> LimitedWeights:
+    """Return the formulation of a run with limits from that of the examples and the limits in its file."""
+    right_sides, row_errors = (np.asarray(limits[key], dtype=np.float64) for key in ("right_sides", "row_errors"))
+    price = limits["max_price"]
+    is_whole = right_sides.ndim == 1 and right_sides.size > 0 and right_sides.shape == row_errors.shape
+    require(is_whole and np.isfinite([right_sides, row_errors]).all(), "its limits on the weights are damaged")
+    require((row_errors >= 0.0).all(), "the errors of its limits must not be negative")
+    require(isinstance(price, float) and 0.0 < price < math.inf, "the price of its limits must be positive and finite")
+    return LimitedWeights(base, right_sides, row_errors, price)
+
+
 def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
-    """Return the formulation of a run, and the digest of its file at the time of the run; "" without a file."""
+    """Return the formulation of a run, and the digest of its file at the time of the run; "" without a file.
+
+    That of a run with limits on the weights is made from the limits in the file, if the formulation that is passed has
+    none.
+    """
+    limits = about.get("limits")
+    if limits is not None and not isinstance(formulation, LimitedWeights):
+        inner = {**about, "limits": None, "formulation": limits["formulation"]}
+        base, digest = formulation_from_json(inner, formulation)
+        return _with_stored_limits(base, limits), digest
     entry = about.get("page") or {"file": "", "digest": ""}
     file, digest, name = str(entry["file"]), str(entry["digest"]), about["formulation"]
     if formulation is None and file:
