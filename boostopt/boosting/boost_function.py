@@ -122,11 +122,7 @@ def boost(
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST_KEYWORDS, formulation)
     options = replace(read_options("options", options), **option_keywords)
-    schedule = ParameterSchedule(
-        {name: value for name, value in parameters.items() if callable(value)},
-        lambda values: select_examples(formulation, oracle, None, values)[1],
-        partial(make_update, backend=backend, idle=options.stabilization.idle, corrective=options.corrective),
-    )
+    schedule = schedule_of(formulation, oracle, parameters, backend, options)
     parameters |= schedule.values(1, None)
     d0, parameters = select_examples(formulation, oracle, d0, parameters)
     requests_newton = isinstance(update, str) and update == "newton"
@@ -174,6 +170,21 @@ def select_examples(
     for name in formulation.example_parameters & {name for name, value in values.items() if value is not None}:
         values[name] = oracle.select_examples(check_array(name, values[name]))
     return None if d0 is None else oracle.select_examples(check_array("d0", d0)), values
+
+
+def schedule_of(
+    formulation: Formulation[Any],
+    oracle: HypothesisClass,
+    parameters: Mapping[str, Any],
+    backend: str | Backend,
+    options: BoostOptions,
+) -> ParameterSchedule:
+    """Return the schedule of the parameters that are functions of the round, of examples that count."""
+    return ParameterSchedule(
+        {name: value for name, value in parameters.items() if callable(value)},
+        lambda values: select_examples(formulation, oracle, None, values)[1],
+        partial(make_update, backend=backend, idle=options.stabilization.idle, corrective=options.corrective),
+    )
 
 
 def _run(

@@ -14,7 +14,7 @@ from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.result_data_frames import data_frame
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
-from boostopt.boosting.boost_function import BOOST_KEYWORDS, boost, select_examples
+from boostopt.boosting.boost_function import BOOST_KEYWORDS, boost, schedule_of, select_examples
 from boostopt.boosting.boost_options import check_keywords, read_options
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
@@ -183,7 +183,7 @@ def path(
     **options
         Options and parameters of each run, as in `boost`, without start and checkpoint. One parameter of the
         formulation, such as nu, eta or C, has a list of values, shape (k,). As in `boost`, the values of nu are
-        counts. The other parameters are single numbers.
+        counts. The other parameters are single numbers, or functions of the round.
 
     Returns
     -------
@@ -204,7 +204,11 @@ def path(
         formulation_object,
         oracle,
         options.get("d0"),
-        {name: options[name] for name in formulation_object.example_parameters & options.keys()},
+        {
+            name: options[name]
+            for name in formulation_object.example_parameters & options.keys()
+            if not callable(options[name])
+        },
     )
     options = {**options, **example_parameters, **({} if d0 is None else {"d0": d0})}
     name, values, fixed = _path_values(formulation_object, options)
@@ -220,8 +224,10 @@ def path(
             "all of its own rounds. Boost at each value separately."
         )
     oracle = require_oracle(oracle, "multiplicities")
+    schedule = schedule_of(formulation_object, oracle, fixed, options.get("backend", "auto"), record)
+    first_values = schedule.values(1, None)
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
-        parameters = {**fixed, name: value}
+        parameters = {**fixed, **first_values, name: value}
         with rows_left_out(formulation_object, oracle.N, oracle.n_rows):
             Problem.create(formulation_object, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
     order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
@@ -261,7 +267,7 @@ def _path_values(
     ]
     arrays: dict[str, Any] = {}
     for name in numbers:
-        if parameters.get(name) is None:
+        if parameters.get(name) is None or callable(parameters[name]):
             continue
         array = check_array(name, parameters[name], OptionError)
         if array.size and array.dtype.kind not in "iuf":

@@ -157,11 +157,6 @@ def test_limits_stay_when_parameters_change() -> None:
     assert interval.gap <= 2e-3 and interval.lower <= fixed.upper and fixed.lower <= interval.upper
 
 
-def test_a_path_has_numbers_beside_its_values() -> None:
-    with pytest.raises(OptionError, match=r"\beta\b.*\bnumbers\b.*\bfunction\b"):
-        path("erlpboost", STUMPS, nu=[8.0, 12.0], eta=doubled, epsilon=0.05)
-
-
 def test_an_error_of_a_function_ends_the_run_with_its_rounds() -> None:
     def eta(number: int, row: TraceRow | None) -> float:
         return 10.0 if number < 4 else -1.0
@@ -198,3 +193,15 @@ def test_runs_without_a_history_have_no_earlier_rounds() -> None:
     run = boost("erlpboost", STUMPS, nu=8.0, eta=doubled, epsilon=0.05, update="total", max_rounds=4)
     with pytest.raises(OptionError, match=r"\bhistory\b"):
         run.at_round(2)
+
+
+def test_a_path_follows_another_parameter_than_the_one_of_the_schedule() -> None:
+    along = path("erlpboost", STUMPS, nu=[16, 8], eta=doubled, epsilon=0.05)
+    for nu, run in along:
+        assert run.program.parameters.nu == nu and run.program.parameters.eta in (doubled(run.rounds, None), 640.0)
+        exact = best_soft_margin(np.array([[h(x[None]) for h in run.hypotheses] for x in X])[:, :, 0] * y[:, None], nu)
+        assert run.class_certificate.upper >= exact - 1e-9
+    with pytest.raises(OptionError, match="several values"):
+        path("erlpboost", STUMPS, nu=8, eta=doubled, epsilon=0.05)
+    with pytest.raises(ProblemError, match="round 1"):
+        path("erlpboost", STUMPS, nu=[16, 8], eta=lambda number, row: None, epsilon=0.05)
