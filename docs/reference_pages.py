@@ -142,7 +142,7 @@ PAGES = (
         "boostopt.estimators",
         "boostopt.estimators",
         "",
-        "Classifiers with the interface of scikit-learn.",
+        "Classifiers and a regressor with the interface of scikit-learn.",
         also=("oracles.rbf.radial_basis_network.RBFNetwork",),
     ),
     Page(

@@ -1,7 +1,9 @@
-"""Classifiers with scikit-learn's interface.
+"""Classifiers and a regressor with scikit-learn's interface.
 
 MarginBoostClassifier
     Boosting to a large soft margin, with a certificate.
+MarginBoostRegressor
+    Boosting of numbers, with a certificate of the smallest residuals.
 RBFNetworkClassifier
     RBF networks with adaptive centres.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import pickle
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse
+from support.regression_programs import all_values, smallest_tube_loss
 
 import boostopt
 from boostopt import OptionError, ProblemError, boost, reweight
@@ -30,31 +29,6 @@ def examples(n: int, features: int, seed: int) -> tuple[np.ndarray, np.ndarray, 
     c = rng.integers(0, 3, n).astype(float)
     c[:2] = 1.0
     return X, rng.normal(size=n) * 10.0 ** rng.integers(-3, 4) + rng.normal(), c
-
-
-def all_values(X: np.ndarray) -> np.ndarray:
-    """Return h(x_n) of all stumps, shape (n, t), without the oracle."""
-    splits = [np.ones(len(X), dtype=bool)]
-    splits += [X[:, j] > t for j in range(X.shape[1]) for t in np.unique(X[:, j])[:-1]]
-    columns = {tuple(np.where(s, a, b).tolist()) for s, a, b in itertools.product(splits, (-1, 1), (-1, 1))}
-    return np.array(sorted(columns), dtype=float).T
-
-
-def smallest_tube_loss(H: np.ndarray, y: np.ndarray, c: np.ndarray, nu: float, scale: tuple[float, float]) -> float:
-    """Return min e + c . max(|y - m - r H w| - e, 0) / nu over e and w in the simplex, by HiGHS."""
-    n, t = H.shape
-    m, r = scale
-    identity, ones = np.eye(n), np.ones((n, 1))
-    answer = scipy.optimize.linprog(
-        np.concatenate([np.zeros(t), c / nu, [1.0]]),
-        A_ub=np.vstack([np.hstack([r * H, -identity, -ones]), np.hstack([-r * H, -identity, -ones])]),
-        b_ub=np.concatenate([y - m, m - y]),
-        A_eq=np.concatenate([np.ones(t), np.zeros(n + 1)])[np.newaxis],
-        b_eq=[1.0],
-        bounds=[(0, None)] * (t + n) + [(None, None)],
-    )
-    assert answer.success
-    return float(answer.fun)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -546,16 +546,16 @@ def _check_nu(name: str, value: object) -> float | str:
     )
     if isinstance(value, str) and value in (MARGIN, AUTO):
         return value
-    return _check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
+    return check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
 
 
 def _check_validation_fraction(name: str, value: object) -> float:
     """Return a share of the examples as a float, or a number of them as an int."""
     expected = "None, or a float in (0, 1), a share of the examples, or a whole number of them, at least 1"
-    return _check_share_or_count(name, value, expected, lambda share: 0.0 < share < 1.0)
+    return check_share_or_count(name, value, expected, lambda share: 0.0 < share < 1.0)
 
 
-def _check_share_or_count(name: str, value: object, expected: str, is_share: Callable[[float], bool]) -> float:
+def check_share_or_count(name: str, value: object, expected: str, is_share: Callable[[float], bool]) -> float:
     """Return a whole number of at least 1 as an int, and a share as a float."""
     if isinstance(value, Integral):
         return int(check_number(name, value, expected, lambda count: count >= 1.0))

@@ -183,6 +183,19 @@ def merge_examples(
         The weights are not valid, or there is only one class.
     """
     check_classification_targets(labels)
+    return weighted_examples(X, labels, sample_weight, values)
+
+
+def weighted_examples(
+    X: Any, labels: npt.NDArray[Any], sample_weight: Any, values: Values | None = None
+) -> WeightedExamples:
+    """Return the examples of positive weight, in their order, with labels or numbers as in `merge_examples`.
+
+    Raises
+    ------
+    ProblemError
+        The weights are not valid, or all labels are equal.
+    """
     weights = _validate_sample_weight(sample_weight, len(labels))
     counting = weights > 0
     classes, codes = _encode_labels(labels[counting])

@@ -1,0 +1,299 @@
+"""Boosting of numbers with certified residuals, as a regressor with scikit-learn's interface."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+
+from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.formatting import format_interval
+from boostopt.boosting.boost_function import boost
+from boostopt.boosting.booster_names import resolve_formulation
+from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.run.combined_hypothesis import weighted_vote
+from boostopt.boosting.run.run import Run
+from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
+from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators.numeric_columns import require_numeric_columns
+from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, check_share_or_count
+from boostopt.estimators.training.training_data import weighted_examples
+from boostopt.oracles import RegressionStumps
+from boostopt.oracles.feature_validation import checked_features
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.formulation_catalogue import default_formulation_name
+
+FORMULATION = default_formulation_name()
+
+CHECKED = ("epsilon", "eta", "parameters", "backend", "max_iter", "time_limit")
+"""Parameters that are those of the classifier."""
+
+ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+"""The rounding of the product of a margin and the scale of residuals, and of the margins, over the scale."""
+
+
+@dataclass(frozen=True)
+class ResidualInterval:
+    """The interval of the least mean of the largest absolute residuals over all votes of the class.
+
+    Attributes
+    ----------
+    lower
+        No vote of the class has a smaller mean.
+    upper
+        The mean of the fitted vote is at most this.
+    nu
+        The number of examples, counted with their weights, whose residuals are averaged.
+    """
+
+    lower: float
+    upper: float
+    nu: float
+
+    def __str__(self) -> str:
+        return (
+            f"the least mean of the {self.nu:g} largest absolute residuals lies in "
+            f"{format_interval(self.lower, self.upper)}"
+        )
+
+
+@dataclass(eq=False, repr=False)
+class MarginBoostRegressor(RegressorMixin, BaseEstimator):
+    """A regressor by boosting of decision stumps, with a certificate of the smallest residuals of the class.
+
+    The prediction is m + r f(x), with a vote f of stumps in [-1, 1], the middle m of the targets and the radius r. The
+    fit minimizes the mean of the nu largest absolute residuals over all votes, up to the accuracy epsilon. With nu =
+    1.0, this is the mean absolute residual; with smaller shares, the loss of nu support vector regression. `interval_`
+    contains the smallest mean that any vote of the class has, whatever the solver did. See `RegressionStumps`.
+
+    Parameters
+    ----------
+    formulation
+        The program to boost, with the parameter nu and hypothesis weights that sum to 1: a name such as "erlpboost",
+        "lpboost" or "softboost", the path of a formulation file, or a formulation.
+    nu
+        The number of examples whose residuals are averaged. A float in (0, 1] is a share of the sum of the weights; a
+        whole number is a count, from 1 to this sum.
+    epsilon
+        The accuracy at which boosting stops, positive, as a share of the largest possible residual.
+    eta
+        The inverse strength of the entropy, positive; None for the value that gives the accuracy.
+    radius
+        r in half ranges of the targets, positive. It bounds the variation of the prediction. Choose it by
+        cross-validation.
+    parameters
+        Other parameters of the formulation by name, without values of single examples; None for none.
+    backend
+        The solver: see `list_backends()`.
+    max_iter
+        The largest number of rounds; None for no limit.
+    time_limit
+        The largest number of seconds; None for no limit.
+
+    Attributes
+    ----------
+    interval_
+        The interval of the least mean of the nu largest absolute residuals, in the units of y.
+    certificate_
+        The same as a `ClassCertificate` of the soft margin: minus `residual_scale_` times the soft margin is this mean.
+    residual_scale_
+        The largest possible residual.
+    hypotheses_, weights_
+        The stumps of the vote, and their weights, shape (t,), with the sum 1.
+    target_scale_
+        (m, r).
+    run_
+        The run. Pickles leave it out, because it grows with the examples.
+    n_iter_
+        The number of rounds.
+    n_features_in_, feature_names_in_
+        The number of features, and their names if X has any.
+
+    References
+    ----------
+    Raetsch, Demiriz, Bennett 2002, with the same linear program over ensembles for regression.
+    """
+
+    formulation: Any = FORMULATION
+    nu: Any = 1.0
+    epsilon: Any = 0.01
+    eta: Any = None
+    radius: Any = 2.0
+    parameters: Any = None
+    backend: Any = "auto"
+    max_iter: Any = 1000
+    time_limit: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostRegressor:
+        """Fit the regressor.
+
+        Parameters
+        ----------
+        X
+            Features, shape (N, features), finite; dense or sparse.
+        y
+            Targets, shape (N,), finite; at least two different ones.
+        sample_weight
+            Multiplicities, non-negative, shape (N,), 1 by default: an example of weight k counts as k copies.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The run reached a limit, or no further hypothesis helped, before the gap fell below epsilon.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are not valid examples, or all targets are equal, or a parameter is out of its range.
+        """
+        formulation, settings = self._checked_settings()
+        require_numeric_columns(X)
+        features: Any
+        targets: Any
+        features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
+        with limit_blas_threads():
+            oracle = self._oracle(features, targets, sample_weight)
+            nu = self._count(float(oracle.c[::2].sum()))
+            self.run_: Run = boost(
+                formulation,
+                oracle,
+                nu=nu,
+                epsilon=settings["epsilon"],
+                eta=settings["eta"] if "eta" in formulation.parameters else None,
+                backend=settings["backend"],
+                max_rounds=settings["max_iter"],
+                time_limit=settings["time_limit"],
+                **settings["parameters"],
+            )
+            self.certificate_: ClassCertificate = self.run_.class_certificate
+        used = np.flatnonzero(self.run_.w)
+        self.hypotheses_: tuple[Any, ...] = tuple(self.run_.hypotheses[q] for q in used.tolist())
+        self.weights_: ExampleVector = self.run_.w[used]
+        self.target_scale_: tuple[float, float] = oracle.target_scale
+        self.residual_scale_: float = oracle.residual_scale
+        margin = ROUNDING * self.residual_scale_
+        self.interval_: ResidualInterval = ResidualInterval(
+            max(-self.residual_scale_ * self.certificate_.upper - margin, 0.0),
+            -self.residual_scale_ * self.certificate_.lower + margin,
+            nu,
+        )
+        self.n_iter_: int = self.run_.rounds
+        if not self.certificate_.gap <= settings["epsilon"] + ROUNDING:
+            warnings.warn(
+                f"boosting ended before the gap fell below epsilon = {settings['epsilon']:g} ({self.run_.reason}): "
+                f"{self.interval_}. Raise max_iter, time_limit or epsilon.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> ExampleVector:
+        """Return the predicted numbers, shape (n,).
+
+        Raises
+        ------
+        NotFittedError
+            The regressor is not fitted.
+        ValueError
+            X is not a matrix of finite numbers with the features of the fit.
+        """
+        check_is_fitted(self)
+        require_numeric_columns(X)
+        features = checked_features(validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
+        centre, radius = self.target_scale_
+        return centre + radius * weighted_vote(self.hypotheses_, self.weights_, features)
+
+    def class_of(self, X: Any, y: Any, sample_weight: Any = None) -> RegressionStumps:
+        """Return the oracle that a fit to these examples uses, without fitting: pass it to `boostopt.verify`.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are not valid examples, or the radius is out of its range.
+        """
+        require_numeric_columns(X)
+        options: Any = {"dtype": np.float64, "accept_sparse": "csr", "y_numeric": True}
+        features, targets = check_X_y(X, y, **options)
+        return self._oracle(features, targets, sample_weight)
+
+    def save_certificate(self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None) -> None:
+        """Save the certificate of the soft margin over the class, with its proof.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text. `boostopt.verify(path, regressor.class_of(X, y))` checks it.
+        X, y, sample_weight
+            The examples of the fit.
+
+        Raises
+        ------
+        OptionError
+            The examples differ from those of the fit, or the regressor was unpickled, without its run.
+        DataError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "run_"):
+            raise OptionError(
+                "a certificate needs the run of a fit; this regressor came from a pickle, which holds no run. Save the "
+                "certificate after the fit."
+            )
+        names: Any = getattr(self, "feature_names_in_", None)
+        options = feature_metadata(() if names is None else [str(name) for name in names])
+        self.run_.save_certificate(path, self.class_of(X, y, sample_weight), options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "run_"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _checked_settings(self) -> tuple[Formulation[Any], dict[str, Any]]:
+        """Return the formulation and the checked parameters."""
+        formulation = resolve_formulation(self.formulation)
+        settings: dict[str, Any] = {name: PARAMETER_CHECKS[name](name, getattr(self, name)) for name in CHECKED}
+        if "nu" not in formulation.parameters or formulation.columns is not None:
+            raise OptionError(
+                "expected a formulation with the parameter nu over all hypotheses, such as erlpboost, lpboost or "
+                f"softboost; got {formulation.name}. Set formulation to one of them."
+            )
+        for name in settings["parameters"]:
+            if name in ("nu", "eta", "epsilon") or name in formulation.example_parameters:
+                raise OptionError(
+                    f"parameters must hold numbers of {formulation.name} other than nu, eta and epsilon; got {name}. "
+                    "Leave it out."
+                )
+        return formulation, settings
+
+    def _count(self, total: float) -> float:
+        """Return nu as a number of examples whose weights have a sum."""
+        expected = "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1"
+        nu = check_share_or_count("nu", self.nu, expected, lambda share: 0.0 < share <= 1.0)
+        if not isinstance(nu, int):
+            return max(nu * total, 1.0)
+        if nu > total:
+            raise ProblemError(
+                f"nu must be at most the sum of the weights, {total:g}; got {nu}. Pass a smaller one, or a share."
+            )
+        return float(nu)
+
+    def _oracle(self, features: Any, targets: Any, sample_weight: Any) -> RegressionStumps:
+        """Return the class over the different examples, in a canonical order."""
+        examples = weighted_examples(checked_features(features), np.asarray(targets, dtype=np.float64), sample_weight)
+        examples = examples.merged()
+        c, smallest = examples.c, float(examples.c.min())
+        if c.sum() < 1.0:  # an exact power of 2, which changes no share
+            c = np.ldexp(c, 1 - math.frexp(smallest)[1])
+        return RegressionStumps(examples.X, examples.classes[examples.codes], c, self.radius)

@@ -1,0 +1,118 @@
+"""The regressor: its interval holds the least mean of the largest residuals, and weights count as copies."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+from support.regression_programs import all_values, smallest_tube_loss
+
+from boostopt import OptionError, verify
+from boostopt.estimators import MarginBoostRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] + np.abs(X[:, 1]) + 0.1 * RNG.normal(size=60)
+
+
+@pytest.mark.parametrize("formulation", ["erlpboost", "lpboost", "softboost"])
+@pytest.mark.parametrize("seed", range(20))
+def test_the_interval_holds_the_least_mean_of_all_votes(seed: int, formulation: str) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 20))
+    features = rng.integers(0, 5, (n, 2)) / 4.0 if seed % 2 else rng.normal(size=(n, 2))
+    targets = features[:, 0] * 10.0 ** rng.integers(-3, 4) + rng.normal(size=n)
+    c = rng.integers(1, 4, n).astype(float)
+    share, radius = float(rng.uniform(0.2, 1.0)), float(rng.uniform(0.3, 3.0))
+    model = MarginBoostRegressor(formulation, nu=share, radius=radius, epsilon=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features, targets, c)
+    nu, interval = max(share * c.sum(), 1.0), model.interval_
+    scale = model.residual_scale_
+    exact = smallest_tube_loss(all_values(features), targets, c, nu, model.target_scale_)
+    assert interval.nu == nu
+    assert interval.lower - 1e-9 * scale <= exact <= interval.upper + 1e-9 * scale
+    residuals = np.repeat(np.abs(model.predict(features) - targets), c.astype(int))
+    largest = np.sort(residuals)[::-1]
+    whole, rest = int(nu), nu - int(nu)
+    mean = (largest[:whole].sum() + (rest * largest[whole] if rest else 0.0)) / nu
+    assert exact - 1e-9 * scale <= mean <= interval.upper + 1e-9 * scale
+
+
+def test_weights_are_copies_and_the_order_does_not_matter() -> None:
+    c = RNG.integers(0, 3, len(Y)).astype(float)
+    first = MarginBoostRegressor(epsilon=0.05).fit(X, Y, c)
+    rows = RNG.permutation(np.repeat(np.arange(len(Y)), c.astype(int)))
+    copies = MarginBoostRegressor(epsilon=0.05).fit(X[rows], Y[rows])
+    np.testing.assert_array_equal(first.predict(X), copies.predict(X))
+    halves = MarginBoostRegressor(epsilon=0.05).fit(X, Y, c * 2.0**-9)
+    np.testing.assert_allclose(halves.predict(X), first.predict(X), rtol=1e-9)
+    sparse = MarginBoostRegressor(epsilon=0.05).fit(scipy.sparse.csr_array(X), Y, c)
+    np.testing.assert_allclose(sparse.predict(scipy.sparse.csr_array(X)), first.predict(X), rtol=1e-9)
+
+
+def test_predictions_need_no_examples_and_certificates_are_verified(tmp_path: Path) -> None:
+    model = MarginBoostRegressor(epsilon=0.05, nu=0.5).fit(X, Y)
+    model.save_certificate(tmp_path / "proof.json", X, Y)
+    assert verify(tmp_path / "proof.json", model.class_of(X, Y))
+    assert not verify(tmp_path / "proof.json", model.class_of(X, -Y))
+    assert str(model.interval_).startswith("the least mean of the 30 largest absolute residuals lies in [")
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.interval_ == model.interval_ and len(pickle.dumps(model)) < 40_000
+    with pytest.raises(OptionError, match="no run"):
+        loaded.save_certificate(tmp_path / "proof.json", X, Y)
+    unfitted: Any = clone(model)
+    assert unfitted.get_params() == model.get_params()
+
+
+def test_a_search_chooses_the_radius() -> None:
+    search = GridSearchCV(MarginBoostRegressor(epsilon=0.1), {"radius": [0.01, 2.0]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"radius": 2.0} and search.best_score_ > 0.5
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"formulation": "cg_boost"}, "parameter nu"),
+        ({"formulation": "adaboost"}, "parameter nu"),
+        ({"formulation": "corrective_erlpboost"}, "over all hypotheses"),
+        ({"nu": 1.5}, r"\(0, 1\]"),
+        ({"nu": 100}, "at most the sum of the weights"),
+        ({"nu": 0}, "at least 1"),
+        ({"radius": 0.0}, "radius"),
+        ({"radius": "2"}, "radius"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"parameters": {"nu": 3}}, "other than nu"),
+        ({"parameters": {"width": 3}}, "width"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MarginBoostRegressor(**settings).fit(X, Y)
+
+
+def test_equal_targets_and_a_limit_are_said() -> None:
+    with pytest.raises(ValueError, match="at least two"):
+        MarginBoostRegressor().fit(X, np.ones(len(Y)))
+    with pytest.warns(ConvergenceWarning, match=r"max_iter.*least mean|least mean.*max_iter"):
+        MarginBoostRegressor(max_iter=2, epsilon=1e-4).fit(X, Y)
+
+
+@pytest.mark.thorough
+@pytest.mark.untyped
+def test_scikit_learns_checks_pass() -> None:
+    results = check_estimator(MarginBoostRegressor(), on_skip=None, on_fail=None)
+    failures = {result["check_name"] for result in results if result["status"] != "passed"}
+    assert len(results) > 50 and failures <= {"check_array_api_input", "check_sample_weights_pandas_series"}
