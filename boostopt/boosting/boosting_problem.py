@@ -206,7 +206,7 @@ class Problem:
     @property
     def has_class_bound(self) -> bool:
         """True if the largest edge of a class bounds the program over the whole class, or the soft margin."""
-        return self.objective is not None or math.isfinite(self.edge_function.class_bound(0.0))
+        return self.objective is not None or self.edge_function.has_class_bound
 
     @property
     def class_pair(self) -> tuple[Regularizer, EdgeFunction]:

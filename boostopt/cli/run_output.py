@@ -53,7 +53,7 @@ def validate_requested_results(
         A certificate file cannot state F or G.
     """
     F, G = (program.regularizer, program.edge_function) if objective is None else (objective.F0, objective.G)
-    is_bounded = objective is not None or (math.isfinite(G.class_bound(0.0)) and not is_described(F, G))
+    is_bounded = objective is not None or (G.has_class_bound and not is_described(F, G))
     if (picture and objective is None) or (certificate and not is_bounded):
         raise OptionError(
             f"{program.formulation.name} has no soft margin over a class to certify or to draw; got "

@@ -65,7 +65,7 @@ def check_formulation_consistency(
             check_functions_agree(trusted, functions, document.formulation_functions, examples, document.parameters)
         if objective is not None:
             functions = objective.F0, objective.G
-        elif not math.isfinite(functions[1].class_bound(0.0)):
+        elif not functions[1].has_class_bound:
             reject(
                 f"{trusted.name} has no soft margin, and the largest edge of a class does not bound its G, so it has "
                 "no certificate of a class"

@@ -219,6 +219,11 @@ class EdgeFunction(ConvexFunction):
         """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
         return np.inf
 
+    @property
+    def has_class_bound(self) -> bool:
+        """True if the largest edge of a class bounds G, whatever the number of its hypotheses."""
+        return bool(np.isfinite(self.class_bound(0.0)))
+
     def multipliers(self, e: HypothesisVector) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
         return {}
