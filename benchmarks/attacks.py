@@ -1,9 +1,10 @@
 """Attacks on certificates, as many as are asked for, as a Markdown table.
 
-    python benchmarks/attacks.py --pairs 1040 --runs 1000 --forgeries 10000 --seed 0
+    python benchmarks/attacks.py --pairs 1040 --runs 1000 --classes 2000 --forgeries 10000 --seed 0
 
 - pairs: programs of all pairs of a loss and a penalty, each with about twenty false answers;
 - runs: boosting over all columns of a matrix, also by solvers that lie or write to the arrays;
+- classes: runs over small classes, whose intervals are compared with the optimum over all hypotheses, listed;
 - forgeries: files of certificates that state something else than was proved.
 
 Formulas and descriptions have commands of their own: `hard_formulas.py` and `descriptions.py`.
@@ -21,6 +22,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
 
+from support.class_attacks import attack_class
 from support.false_answers_of_programs import attack_pair, attack_run, pair_names
 from verification.lies import judge_lies
 
@@ -62,12 +64,17 @@ def attack(name: str, attack_one: Attack, numbers: range) -> tuple[Counter[str],
 def main() -> None:
     """Run the attacks and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("pairs", "runs", "forgeries"):
+    for name in ("pairs", "runs", "classes", "forgeries"):
         parser.add_argument(f"--{name}", type=int, default=0, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=0, help="number of the first attack")
     options = parser.parse_args()
     print("| attack | programs or batches | counted | false |\n|---|---|---|---|")
-    for name, attack_one in (("pairs", pairs), ("runs", attack_run), ("forgeries", forgeries)):
+    for name, attack_one in (
+        ("pairs", pairs),
+        ("runs", attack_run),
+        ("classes", attack_class),
+        ("forgeries", forgeries),
+    ):
         count = getattr(options, name) // (BATCH if name == "forgeries" else 1)
         if count:
             counts, false = attack(name, attack_one, range(options.seed, options.seed + count))

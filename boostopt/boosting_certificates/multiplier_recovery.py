@@ -184,8 +184,8 @@ def recover(
     tolerances = (USUAL_TOLERANCE if active_tol is None else active_tol,)
     result = _recover_within(certifier, feasible_d, method, tolerances)
     if active_tol is None and result.certificate.gap > MIN_SLACKS * result.certificate.slack:
-        others = [tolerance for tolerance in ACTIVE_TOLERANCES if tolerance != USUAL_TOLERANCE]
-        best = _recover_within(certifier, feasible_d, method, others)
+        other_tolerances = [tolerance for tolerance in ACTIVE_TOLERANCES if tolerance != USUAL_TOLERANCE]
+        best = _recover_within(certifier, feasible_d, method, other_tolerances)
         result = best if best.certificate.gap < MAX_GAP_RATIO * result.certificate.gap else result
     if w is not None and (certificate := certifier.certify(w)).gap < result.certificate.gap:
         result = _with_weights(result, _KKTSystem(U, F, G, feasible_d, method, result.active_tol, w), certificate)
