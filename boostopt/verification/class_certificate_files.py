@@ -41,6 +41,7 @@ from boostopt.verification.certificate_writer import (
 )
 from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
+    checked_row_errors,
     hypotheses_to_json,
     hypothesis_margins,
     oracle_of_file,
@@ -272,7 +273,7 @@ def verify_class_certificate(
         The certificate proves nothing, or less than it claims.
     """
     n, k = document.N, 0 if limits is None else len(limits.prices)
-    row_errors = _checked_row_errors(oracle, limits)
+    row_errors = checked_row_errors(oracle, limits)
     oracle = oracle_of_file(oracle, document.oracle_digest, document.oracle, n + k)
     require_multiplicities(oracle, np.append(document.c, np.ones(k)))
     objective = check_formulation_consistency(document, formulation)
@@ -307,17 +308,6 @@ def verify_class_certificate(
     reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
     return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=measure)
-
-
-def _checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Array, " k"]:
-    """Return the rounding errors of the limits of an oracle; Rejected if they are not the limits of the file."""
-    if not isinstance(oracle, LimitedClass):
-        return np.zeros(0) if limits is None else reject("the file is about weights with limits; pass a LimitedClass")
-    if limits is None:
-        reject("the file states no limits of the weights; pass the oracle without limits")
-    if not np.array_equal(limits.right_sides, oracle.right_sides):
-        reject("the file states other right sides of the limits than the oracle has")
-    return oracle.row_errors
 
 
 def _margins_within_limits(

@@ -12,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
+from boostopt.oracles.limited_class import LimitedClass
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_writer import class_description, to_json_value
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES
 from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.trusted_kernel.stated_limits import StatedLimits
 
 MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
 """The reason for rejecting a file whose hypotheses give no margins."""
@@ -98,6 +100,17 @@ def query_oracle(oracle: Oracle, d: ExampleVector) -> Answer:
         reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
     finally:
         oracle.restore(state)
+
+
+def checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Array, " k"]:
+    """Return the rounding errors of the limits of an oracle; Rejected if they are not the limits of the file."""
+    if not isinstance(oracle, LimitedClass):
+        return np.zeros(0) if limits is None else reject("the file is about weights with limits; pass a LimitedClass")
+    if limits is None:
+        reject("the file states no limits of the weights; pass the oracle without limits")
+    if not np.array_equal(limits.right_sides, oracle.right_sides):
+        reject("the file states other right sides of the limits than the oracle has")
+    return oracle.row_errors
 
 
 def hypothesis_margins(hypotheses: Sequence[Any], N: int, t: int, oracle: Oracle, answer: Answer) -> MarginMatrix:

@@ -10,7 +10,7 @@ and the oracle of the verifier bounds the maximum. The weights of the file must 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -93,12 +93,16 @@ def keeps_limits(A: np.ndarray, b: np.ndarray, errors: np.ndarray, w: np.ndarray
     w
         Weights, shape (t,). Negative ones, and weights that are all 0, keep no limits.
     """
-    if not (np.isfinite(w).all() and np.isfinite(A).all() and (w >= 0.0).all() and (w > 0.0).any()):
+    return bool(np.isfinite(w).all()) and fractions_keep_limits(A, b, errors, [Fraction(x) for x in w.tolist()])
+
+
+def fractions_keep_limits(A: np.ndarray, b: np.ndarray, errors: np.ndarray, w: Sequence[Fraction]) -> bool:
+    """Return the same as `keeps_limits` for weights that are fractions."""
+    if not np.isfinite(A).all() or min(w) < 0 or not any(w):
         return False
-    used = np.flatnonzero(w)
-    weights = [Fraction(x) for x in w[used].tolist()]
+    used = [q for q, weight in enumerate(w) if weight]
     for row, side, error in zip(A[:, used].tolist(), b.tolist(), errors.tolist(), strict=True):
         largest = Fraction(side) - Fraction(error)
-        if sum((x * (Fraction(a) - largest) for x, a in zip(weights, row, strict=True)), Fraction(0)) > 0:
+        if sum((w[q] * (Fraction(a) - largest) for q, a in zip(used, row, strict=True)), Fraction(0)) > 0:
             return False
     return True
