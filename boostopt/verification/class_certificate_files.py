@@ -41,6 +41,7 @@ from boostopt.verification.certificate_writer import (
 )
 from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
+    WITHIN_LIMITS,
     checked_row_errors,
     hypotheses_to_json,
     hypothesis_margins,
@@ -48,7 +49,7 @@ from boostopt.verification.class_statements import (
     query_oracle,
     require_multiplicities,
 )
-from boostopt.verification.described_files.described_class_writer import save_described_class_certificate
+from boostopt.verification.described_files.described_class_writer import RunLimits, save_described_class_certificate
 from boostopt.verification.described_files.functions_as_problems import is_described
 from boostopt.verification.formulation_consistency import (
     check_formulation_consistency,
@@ -82,9 +83,6 @@ from boostopt.verification.verification_result import (
 
 MAX_SCALINGS, SCALING_STEP = 12, 1e-15
 """The number of trials for a distribution whose edges are below a level, and the relative size of the first step."""
-
-WITHIN_LIMITS = " of weights that keep the limits"
-"""The addition to the name of the value of a class whose weights have limits."""
 
 
 def save_class(
@@ -134,7 +132,8 @@ def save_class(
             "run.certificate."
         )
     formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
-    margins, w, limits = run.record.pool.margins, run.w, None
+    rows_with_limits, w, limits = run.record.pool.margins, run.w, None
+    margins = rows_with_limits
     if objective is not None and isinstance(oracle, LimitedClass) and isinstance(formulation, LimitedWeights):
         w = _weights_within_limits(run)
         n = oracle.oracle.N
@@ -152,12 +151,10 @@ def save_class(
     w = w / np.abs(w).sum() if is_scaled else w
     program = Program(formulation, parameters, examples, U, regularizer, G)
     if is_described(regularizer, G):
-        if limits is not None:
-            raise ProblemError(
-                "a certificate file can state limits of the weights beside an F with a closed form; got a description. "
-                "Keep the certificate of certify_limits in Python."
-            )
-        save_described_class_certificate(program, certificate, w, oracle, hypotheses, path, provenance or {})
+        statement_of_limits = None if limits is None else RunLimits(limits, rows_with_limits.take_columns(used))
+        save_described_class_certificate(
+            program, certificate, w, oracle, hypotheses, path, provenance or {}, statement_of_limits
+        )
         return
     program_certificate = (program if objective is None else objective.program(U)).certify(certificate.d, w)
     if limits is not None:

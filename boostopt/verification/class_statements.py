@@ -44,6 +44,9 @@ NO_EXACT_PROOF = (
 MALFORMED_ERRORS = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions that a malformed hypothesis can raise."""
 
+WITHIN_LIMITS = " of weights that keep the limits"
+"""The addition to the name of the value of a class whose weights have limits."""
+
 
 def hypotheses_to_json(hypotheses: Sequence[Any]) -> list[Any]:
     """Return the states of hypotheses as JSON values; [] with a warning if one is more than numbers and texts."""

@@ -4,6 +4,10 @@ The bounded value is that of F0 and of the largest edge of the class, as in `cla
 the program over the hypotheses with weight prove the lower bound, in fractions and balls. A point (d, v) of F, exactly
 feasible, proves the upper bound: the value of F there, plus the oracle's bound of the edges under d in floats, plus the
 1-norm of the difference, because margins lie in [-1, 1].
+
+A file over a `LimitedClass` states the limits of the weights. The equation e_j = <d, U_j> has the multiplier -w_j, so
+that multipliers whose w keep the limits prove the lower bound: they bound V(w) = -F0*(-Uw), and V(w / sum w) is smaller
+by at most |1 - sum w| times the largest margin. Prices p of the limits add <b, p> to the upper bound.
 """
 
 from __future__ import annotations
@@ -16,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.programs.program import Examples
 from boostopt.verification.class_statements import (
     MEMBERSHIP_NOT_CHECKED,
+    WITHIN_LIMITS,
+    checked_row_errors,
     hypothesis_margins,
     oracle_of_file,
     query_oracle,
@@ -69,6 +75,7 @@ from boostopt.verification.trusted_kernel.json_parsing import (
     reject,
 )
 from boostopt.verification.trusted_kernel.number_types import dense_rows
+from boostopt.verification.trusted_kernel.stated_limits import StatedLimits, fractions_keep_limits, parse_limits
 from boostopt.verification.verification_result import (
     BOTH_BOUNDS,
     NO_FURTHER_CLAIM,
@@ -130,7 +137,12 @@ def query_weights(F: DescribedPart, point: ScaledVector) -> ExampleVector:
 
 
 def class_upper_bound(
-    F: DescribedPart, point: ScaledVector, value: Number, weights: ExampleVector, edge_bound: float | None
+    F: DescribedPart,
+    point: ScaledVector,
+    value: Number,
+    weights: ExampleVector,
+    edge_bound: float | None,
+    limits: StatedLimits | None = None,
 ) -> Number:
     """Return an upper bound of the value over a class, from a point of F and a bound of the edges under its weights.
 
@@ -139,7 +151,10 @@ def class_upper_bound(
     F, point, value
         F, a feasible point, and the value of F there.
     weights, edge_bound
-        The weights of the point in floats, and the bound of the edges under them; None without a bound.
+        The weights of the point in floats, and the bound of the edges under them, after the prices of limits; None
+        without a bound.
+    limits
+        The limits of the weights of the class; None for none.
 
     Raises
     ------
@@ -152,7 +167,35 @@ def class_upper_bound(
         abs(Fraction(point.numerators[k], point.denominator) - Fraction(weight))
         for k, weight in zip(F.positions, weights.tolist(), strict=True)
     )
-    return pair_sum(value, sum(differences, Fraction(float(edge_bound))))
+    costs = () if limits is None else zip(limits.right_sides.tolist(), limits.prices.tolist(), strict=True)
+    price = sum((Fraction(side) * Fraction(cost) for side, cost in costs), Fraction(0))
+    return pair_sum(value, sum(differences, Fraction(float(edge_bound)) + price))
+
+
+def limits_loss(
+    multipliers: Multipliers, margins: Float[Array, "rows t"], limits: StatedLimits, row_errors: Float[Array, " k"]
+) -> Fraction:
+    """Return by how much the lower bound of multipliers may exceed the value of weights within the limits.
+
+    Parameters
+    ----------
+    multipliers
+        The multipliers of the composed problem.
+    margins
+        The margins of the examples, and below them the rows of the limits, which are minus the coefficients.
+    limits, row_errors
+        The limits, and the rounding errors of their coefficients.
+
+    Raises
+    ------
+    Rejected
+        The weights are not proved to keep the limits.
+    """
+    n, t = len(margins) - len(limits.prices), margins.shape[1]
+    w = [-value / multipliers.objective for value in multipliers.equalities[-t:]]
+    if multipliers.implied or not fractions_keep_limits(-margins[n:], limits.right_sides, row_errors, w):
+        reject("its weights are not proved to keep the limits of the class")
+    return abs(1 - sum(w, Fraction(0))) * max(1, Fraction(float(np.abs(margins[:n]).max())))
 
 
 def other_functions(page: Any, record: Any, examples: Examples, t: int, statement: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +219,9 @@ def _verdict(
     top: Mapping[str, Any], oracle: Any, U: Any, expected: Mapping[str, np.ndarray | None], formulation: Any
 ) -> Verification:
     """Return the verdict on a file that may be accepted; Rejected for any other."""
-    content = parse_object_with_keys(top, TOP_LEVEL_KEYS, "the file")
+    plain = dict(top)
+    limits = parse_limits(plain.pop("limits")) if "limits" in plain else None
+    content = parse_object_with_keys(plain, TOP_LEVEL_KEYS, "the file")
     if content["kind"] != FILE_KIND or content["format"] != FORMAT or type(content["format"]) is not int:
         reject(f"it must be a {FILE_KIND} of format {FORMAT}; it says {content['kind']!r}, {content['format']!r}"[:200])
     parse_object(content["made"], "made")
@@ -184,14 +229,15 @@ def _verdict(
     N, t = parse_count(data["N"], "N"), parse_count(data["t"], "t")
     if N * t > MAX_ENTRIES:
         reject(f"a margin matrix may have {MAX_ENTRIES:,} entries; it has {N * t:,}")
-    oracle = oracle_of_file(oracle, parse_text(data["digest"], "digest"), parse_text(data["oracle"], "oracle"), N)
+    row_errors, k = checked_row_errors(oracle, limits), 0 if limits is None else len(limits.prices)
+    oracle = oracle_of_file(oracle, parse_text(data["digest"], "digest"), parse_text(data["oracle"], "oracle"), N + k)
     arrays = parse_arrays(content["arrays"])
     examples = parse_examples(data, arrays, N)
-    require_multiplicities(oracle, examples.c)
+    require_multiplicities(oracle, np.append(examples.c, np.ones(k)))
     require_vectors(examples, expected)
     F, G = parse_described_part(content["F"], N, "F"), parse_described_part(content["G"], t, "G")
     name, parameters, objective = _checked_formulation(content, arrays, examples, t, formulation)
-    if not objective.nonnegative_weights and not oracle.reflexive:
+    if not objective.nonnegative_weights and (limits is not None or not oracle.reflexive):
         reject("edges count without their sign, but the class does not contain the negations of its hypotheses")
     quantity, claim = _claim(content["claim"])
     check_measure(quantity, objective.measure)
@@ -201,20 +247,30 @@ def _verdict(
     # A point that is not feasible may have weights that are beyond floats, so that it is checked before the query.
     value = None if point is None else upper_bound(F.problem, point)
     weights = examples.c / examples.c.sum() if point is None else query_weights(F, point)
-    answer = query_oracle(oracle, weights)
+    answer = query_oracle(oracle, weights if limits is None else np.append(weights, limits.prices))
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
-    margins = as_margin_matrix(hypothesis_margins(hypotheses, N, t, oracle, answer) if U is None else U)
+    all_margins = as_margin_matrix(hypothesis_margins(hypotheses, N + k, t, oracle, answer) if U is None else U)
+    if limits is not None and all_margins.shape != (N + k, t):
+        reject(
+            f"the margins must have {N} rows of examples and {k} of limits, and {t} columns; they have the shape "
+            f"{all_margins.shape}"
+        )
+    margins = all_margins[:N]
     check_margins(margins, N, t, parse_text(data["U"], "digest"))
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
     document = parse_proof_and_claim(problem, {**absent, "multipliers": proof["multipliers"]}, claim)
     lower = None if document.multipliers is None else _lower_bound(document.problem, document.multipliers)
-    upper = None if point is None else class_upper_bound(F, point, value, weights, answer.edge_bound)
+    if limits is not None and lower is not None and document.multipliers is not None:
+        rows = dense_rows(all_margins, slice(0, None))
+        lower = pair_sum(lower, -limits_loss(document.multipliers, rows, limits, row_errors))
+    upper = None if point is None else class_upper_bound(F, point, value, weights, answer.edge_bound, limits)
     interval = lower, upper
     check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
     words = BOTH_BOUNDS if None not in claimed else "the lower bound" if claimed[1] is None else "the upper bound"
     is_membership_checked = answer.edge_bound is not None and U is None
-    reason = f"recomputed over {oracle}: {words} of the best {objective.measure}"
+    scope = "" if limits is None else WITHIN_LIMITS
+    reason = f"recomputed over {oracle}: {words} of the best {objective.measure}{scope}"
     reason += "" if words == BOTH_BOUNDS else NO_FURTHER_CLAIM
     reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
     return Verification(

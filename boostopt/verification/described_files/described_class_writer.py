@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -19,18 +20,21 @@ from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Oracle
 from boostopt.programs.program import Program
+from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_writer import class_description, to_json_value
-from boostopt.verification.class_statements import hypotheses_to_json, query_oracle
+from boostopt.verification.class_statements import checked_row_errors, hypotheses_to_json, query_oracle
 from boostopt.verification.described_files.described_class_verdict import (
     FILE_KIND,
     PLATFORM_TOLERANCE,
     class_upper_bound,
+    limits_loss,
     other_functions,
     query_weights,
     verify_described_class_certificate,
 )
 from boostopt.verification.described_files.described_proofs import (
     composed_functions,
+    multipliers_of_weights,
     nearly_optimal_proof,
     point_of_program,
     point_of_weights,
@@ -45,9 +49,27 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     ceil_float,
     floor_float,
     pair_product,
+    pair_sum,
     working_precision,
 )
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
+from boostopt.verification.trusted_kernel.stated_limits import StatedLimits
+
+
+@dataclass(frozen=True, eq=False)
+class RunLimits:
+    """The limits of the weights of a run.
+
+    Attributes
+    ----------
+    limits
+        The right sides and the prices.
+    margins
+        The margins of the hypotheses with weight, with the rows of the limits below those of the examples.
+    """
+
+    limits: StatedLimits
+    margins: MarginMatrix
 
 
 def save_described_class_certificate(
@@ -58,6 +80,7 @@ def save_described_class_certificate(
     hypotheses: list[Any],
     path: str | PathLike[str],
     metadata: Mapping[str, Any],
+    run_limits: RunLimits | None = None,
 ) -> None:
     """Save the certificate of a run over the class of an oracle, where F is described.
 
@@ -78,6 +101,8 @@ def save_described_class_certificate(
         The file. It is written under another name first and then renamed.
     metadata
         Information for readers of the file.
+    run_limits
+        The limits that the weights are proved to keep; None for none. The program is that of the examples alone.
 
     Warns
     -----
@@ -106,7 +131,7 @@ def save_described_class_certificate(
     document |= {"kind": FILE_KIND, "data": data, "formulation": {**document["formulation"], **further_statements}}
     with working_precision():
         try:
-            multipliers, lower, point, upper = _proof(parts, document, program, certificate, w, oracle)
+            multipliers, lower, point, upper = _proof(parts, document, program, certificate, w, oracle, run_limits)
         except Rejected as rejected:
             raise ProblemError(f"a file cannot state this run: {rejected}. Keep the certificate in Python.") from None
         claimed = None if upper is None else _outward(0.0 - lower_end(-upper))
@@ -116,9 +141,12 @@ def save_described_class_certificate(
             "ray": None,
         }
         claim = {"lower": lower_end(lower), "upper": claimed, "what": certificate.quantity}
+    if run_limits is not None:
+        document |= {"limits": run_limits.limits.to_json()}
     document |= {"proof": proof, "claim": {"status": "open" if claimed is None else "bounded", **claim}}
     text = text_of_file({**document, "arrays": arrays, "made": to_json_value(metadata)})
-    verification = verify_described_class_certificate(parse_json(text), oracle, U, {}, program.formulation)
+    margins = U if run_limits is None else run_limits.margins
+    verification = verify_described_class_certificate(parse_json(text), oracle, margins, {}, program.formulation)
     if not verification:
         raise ProblemError(
             f"expected a file that its checker accepts; {verification.reason}. Keep the certificate in Python."
@@ -133,6 +161,7 @@ def _proof(
     certificate: ClassCertificate,
     w: Array,
     oracle: Oracle,
+    run_limits: RunLimits | None,
 ) -> tuple[Multipliers, Number, ScaledVector | None, Number | None]:
     """Return multipliers with the lower bound that they prove, and a point of F with the upper bound that it proves.
 
@@ -149,21 +178,23 @@ def _proof(
     problem, functions = composed_functions(document, U)
     d = program.examples.d0 if certificate.d is None else certificate.d
     program_certificate = program.certify(d, w)
-    multipliers, _ = nearly_optimal_proof(
-        parts,
-        functions,
-        problem,
-        U,
-        program_certificate.w,
-        point_of_program(parts, functions, U, program_certificate.d),
-    )
+    inner_point = point_of_program(parts, functions, U, program_certificate.d)
+    if run_limits is None:
+        multipliers, _ = nearly_optimal_proof(parts, functions, problem, U, program_certificate.w, inner_point)
+    else:  # exactly optimal weights, or another rounding of these, might leave the limits
+        multipliers = multipliers_of_weights(parts, functions, U, w, inner_point)
     lower = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+    if run_limits is not None:
+        errors, margins = checked_row_errors(oracle, run_limits.limits), run_limits.margins.to_array()
+        lower = pair_sum(lower, -limits_loss(multipliers, margins, run_limits.limits, errors))
     point, upper = None, None
     if certificate.d is not None and math.isfinite(certificate.upper):
         point = point_of_weights(parts[0], functions[0], certificate.d)
         value = upper_bound(functions[0].problem, point)
         weights = query_weights(functions[0], point)
-        upper = class_upper_bound(functions[0], point, value, weights, query_oracle(oracle, weights).edge_bound)
+        limits = None if run_limits is None else run_limits.limits
+        query = weights if limits is None else np.append(weights, limits.prices)
+        upper = class_upper_bound(functions[0], point, value, weights, query_oracle(oracle, query).edge_bound, limits)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper) if upper is not None else 0.0)
     is_proved = floor_float(lower) >= certificate.lower - loss
     if not (is_proved and (upper is None or ceil_float(upper) <= certificate.upper + loss)):

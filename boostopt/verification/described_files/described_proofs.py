@@ -200,7 +200,7 @@ def nearly_optimal_proof(
     ProblemError
         No proof was found near w.
     """
-    multipliers = _multipliers(parts, functions, U, w, point)
+    multipliers = multipliers_of_weights(parts, functions, U, w, point)
     if point is None:
         return multipliers, None
     optimum = exact_optimum(_float_answer(multipliers, point), problem)
@@ -223,14 +223,20 @@ def _with_bounds_of_edges(G: DescribedPart, problem: Problem, start: int) -> Des
     return dataclasses.replace(G, problem=bounded)
 
 
-def _multipliers(
+def multipliers_of_weights(
     parts: tuple[StatedPart, StatedPart],
     functions: tuple[DescribedPart, DescribedPart],
     U: Float[Array, "N t"],
     w: Float[Array, " t"],
     point: ScaledVector | None,
 ) -> Multipliers:
-    """Return multipliers of the composed problem: those of both parts, and -w of the edges."""
+    """Return multipliers of the composed problem: those of both parts, and -w of the edges.
+
+    Raises
+    ------
+    ProblemError
+        No proof was found near w.
+    """
     weights = [Fraction(value) for value in w.tolist()]
     rows = [
         sum((Fraction(u) * weight for u, weight in zip(row, weights, strict=True) if u and weight), Fraction(0))
