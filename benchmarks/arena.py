@@ -23,6 +23,7 @@ against precision, family by family. --freeze writes the digests of a new versio
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import sys
@@ -84,10 +85,11 @@ def check_intervals(sessions: Sequence[Document]) -> None:
 
 
 def load(path: Path) -> Any:
-    """Return the document in a file."""
+    """Return the document in a file, which is compressed if its name ends in .gz."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as failure:
+        content = path.read_bytes()
+        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+    except (OSError, EOFError, ValueError) as failure:
         raise DataError(
             f"expected a file of results of the arena; {path} cannot be read: {failure}. Name another."
         ) from failure
@@ -122,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="the folder of finished solves, made if missing")
     parser.add_argument("--budget", type=float, help="seconds after which no solve begins; run it again with --keep")
     parser.add_argument("--instances", type=Path, default=INSTANCES, help="the folder of files of others")
-    parser.add_argument("--to", type=Path, help="the file of the results")
+    parser.add_argument("--to", type=Path, help="the file of the results, compressed if its name ends in .gz")
     parser.add_argument("--merge", type=Path, nargs="+", help="files to merge into --to")
     parser.add_argument("--verify", type=Path, help="a file whose version and problems are compared with the set")
     parser.add_argument("--pictures", type=Path, help="the folder of pictures of the sessions")
@@ -164,7 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error("expected --entrants, --merge, --verify or --freeze; got none of them. Name one.")
         if options.to is not None:
             text = to_json_text(document).encode()
-            write_atomically(options.to, lambda out: out.write(text))
+            content = gzip.compress(text, mtime=0) if options.to.suffix == ".gz" else text
+            write_atomically(options.to, lambda out: out.write(content))
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2

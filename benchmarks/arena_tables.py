@@ -213,7 +213,8 @@ def session_lines(session: Session) -> list[str]:
     for (family, *entrants), problems in problem_groups(winners_by_gap[GAPS[0]]).items():
         lines += [
             "",
-            f"**{family}, {format_count(len(problems), 'problem')} that these entrants take**",
+            f"**{family}, {format_count(len(problems), 'problem')} that these entrants take**: "
+            f"{', '.join(kinds(problems))}",
             "",
             "| entrant | gap | reached | ratio | common | wall s | CPU s | solver s | spread |",
             "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
@@ -236,6 +237,13 @@ def failure_lines(session: Session) -> list[str]:
                 f"{'proves' if words.total() == 1 else 'prove'} no gap: {'; '.join(texts)}"
             )
     return ["", *lines] if lines else []
+
+
+def kinds(problems: Sequence[str]) -> list[str]:
+    """Return the formulations of boosting programs, and the names of other problems, once each."""
+    return list(
+        dict.fromkeys(name.partition(" on ")[0] if family_of(name) == "boosting" else name for name in problems)
+    )
 
 
 def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[str], gap: float) -> list[str]:

@@ -27,6 +27,7 @@ from benchmarks.arena_tables import (
     CheapestSolve,
     cheapest_solves,
     failure_lines,
+    kinds,
     names_in_tables,
     page_lines,
     ratio_text,
@@ -221,6 +222,13 @@ def test_the_best_form_is_that_of_each_problem() -> None:
 def test_ratios_have_their_quartiles_and_failures_are_infinite() -> None:
     assert ratio_text([1.0, 2.0, 3.0, 4.0, math.inf]) == "3.00 (2.00 to 4.00)"
     assert ratio_text([1.0, math.inf]) == "inf (inf to inf)" and ratio_text([]) == "-"
+
+
+def test_a_group_names_its_formulations_or_its_problems() -> None:
+    assert kinds(["lpboost on signs 200 x 20", "lpboost on real 1000 x 50", "lasso", "netlib/afiro"]) == [
+        *("lpboost", "lasso", "netlib/afiro"),
+    ]
+    assert any("2 problems that these entrants take**: p, q" in line for line in session_lines(hand_session()))
 
 
 def test_a_page_has_every_problem_with_its_interval_and_pictures() -> None:
