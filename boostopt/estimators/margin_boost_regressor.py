@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -18,6 +19,7 @@ from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_interval
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.booster_names import resolve_formulation
+from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
@@ -77,8 +79,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     formulation
-        The program to boost, with the parameter nu and hypothesis weights that sum to 1: a name such as "erlpboost",
-        "lpboost" or "softboost", the path of a formulation file, or a formulation.
+        The program to boost, whose value over a class is the mean of the nu smallest margins: a name such as
+        "erlpboost", "lpboost" or "softboost", the path of a formulation file, or a formulation.
     nu
         The number of examples whose residuals are averaged. A float in (0, 1] is a share of the sum of the weights; a
         whole number is a count, from 1 to this sum.
@@ -162,16 +164,18 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         with limit_blas_threads():
             oracle = self._oracle(features, targets, sample_weight)
             nu = self._count(float(oracle.c[::2].sum()))
+            parameters: dict[str, Any] = {**settings["parameters"], "nu": nu}
+            if settings["eta"] is not None and "eta" in formulation.parameters:
+                parameters["eta"] = settings["eta"]
+            _require_mean_of_residuals(formulation, oracle, settings["epsilon"], parameters)
             self.run_: Run = boost(
                 formulation,
                 oracle,
-                nu=nu,
                 epsilon=settings["epsilon"],
-                eta=settings["eta"] if "eta" in formulation.parameters else None,
                 backend=settings["backend"],
                 max_rounds=settings["max_iter"],
                 time_limit=settings["time_limit"],
-                **settings["parameters"],
+                **parameters,
             )
             self.certificate_: ClassCertificate = self.run_.class_certificate
         used = np.flatnonzero(self.run_.w)
@@ -297,3 +301,16 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         if c.sum() < 1.0:  # an exact power of 2, which changes no share
             c = np.ldexp(c, 1 - math.frexp(smallest)[1])
         return RegressionStumps(examples.X, examples.classes[examples.codes], c, self.radius)
+
+
+def _require_mean_of_residuals(
+    formulation: Formulation[Any], oracle: RegressionStumps, epsilon: float, parameters: Mapping[str, Any]
+) -> None:
+    """Raise OptionError unless the value over the class is the mean of the nu smallest margins."""
+    objective = Problem.create(formulation, oracle.c, None, epsilon, None, parameters).objective
+    count = None if objective is None else objective.nu
+    if count is None or not math.isclose(count, parameters["nu"], rel_tol=1e-9):
+        raise OptionError(
+            f"expected a formulation whose value over a class is the mean of the nu smallest margins, such as lpboost "
+            f"or erlpboost; {formulation.name} has another value. Choose one, or call boost with RegressionStumps."
+        )

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from support.regression_programs import all_values, smallest_tube_loss
 
 from boostopt import OptionError, verify
+from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, formula, parameter, prototype
 from boostopt.estimators import MarginBoostRegressor
 
 RNG = np.random.default_rng(0)
@@ -101,6 +102,17 @@ def test_a_search_chooses_the_radius() -> None:
 def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         MarginBoostRegressor(**settings).fit(X, Y)
+
+
+def test_programs_with_another_value_are_refused() -> None:
+    nu = parameter("the number of examples", COUNT)
+    pages = [
+        prototype("costly", lambda p, x: formula("(d - d0)**2/d0", CappedSimplex(x.c, p.nu), x.d0), nu=nu),
+        prototype("half", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, p.nu / 2)), nu=nu),
+    ]
+    for page in pages:
+        with pytest.raises(OptionError, match="mean of the nu smallest margins"):
+            MarginBoostRegressor(page, nu=20).fit(X, Y)
 
 
 def test_equal_targets_and_a_limit_are_said() -> None:
