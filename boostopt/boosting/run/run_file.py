@@ -239,7 +239,7 @@ def _run_to_json(record: RunData) -> dict[str, Any]:
     return {
         "formulation": problem.formulation.name,
         "page": formulation_to_json(problem.formulation, record.formulation_digest),
-        "limits": _limits_to_json(problem.formulation),
+        **_limits_to_json(problem.formulation),
         "given": dict(problem.user_parameters),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -272,15 +272,17 @@ def formulation_to_json(formulation: Formulation[Any], digest: str) -> dict[str,
     return None if formulation.source_file is None else {"file": Path(formulation.source_file).name, "digest": digest}
 
 
-def _limits_to_json(formulation: Formulation[Any]) -> dict[str, Any] | None:
-    """Return the limits on the weights, and the name of the formulation of the examples; None without limits."""
+def _limits_to_json(formulation: Formulation[Any]) -> dict[str, Any]:
+    """Return the part with the limits on the weights and the formulation of the examples; {} without limits."""
     if not isinstance(formulation, LimitedWeights):
-        return None
+        return {}
     return {
-        "formulation": formulation.base.name,
-        "right_sides": formulation.right_sides,
-        "row_errors": formulation.row_errors,
-        "max_price": float(formulation.max_price),
+        "limits": {
+            "formulation": formulation.base.name,
+            "right_sides": formulation.right_sides,
+            "row_errors": formulation.row_errors,
+            "max_price": float(formulation.max_price),
+        }
     }
 
 
