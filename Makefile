@@ -36,6 +36,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 # The open solvers that CVXPY can call, in an environment of their own: what is asked of each is tried there, and the
 # atlas made.
 SOLVERS := build/solvers
+ATLAS := clarabel scs ecos osqp highs piqp qoco proxqp
 SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 
 # What builds, checks and installs a release, in an environment of its own.
@@ -111,8 +112,10 @@ evidence-quick: EVIDENCE ?= 0/1
 evidence-quick: $(VENV)/.dev-$(STATED)
 	$(BIN)/python benchmarks/evidence --quick --again --part $(EVIDENCE) --pages build/evidence-quick
 
-atlas: $(SOLVERS)/.made-$(STATED)
-	$(SOLVERS)/bin/python benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
+atlas: $(SOLVERS)/.made-$(STATED) $(VENV)/.dev-$(STATED)
+	$(SOLVERS)/bin/python benchmarks/arena.py --entrants interior highs $(addprefix cvxpy:,$(ATLAS)) \
+	  --requests 1e-4 1e-6 1e-8 --time-limit 5 --keep build/atlas --to docs/atlas.json.gz
+	$(BIN)/python benchmarks/atlas.py
 
 wheel: $(VENV)/.dev-$(STATED)
 	$(BIN)/python tools/check_wheel.py

@@ -1,136 +1,265 @@
-"""The atlas: every open solver that is installed solves the standard set of programs in all forms, by one command.
+"""The atlas: a page of one session of the arena, whose results are stored beside it.
 
-    python benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
+    python benchmarks/atlas.py --store docs/atlas.json.gz --page docs/atlas.md
 
-You can stop the command and run it again at any time. It does not repeat the solves in the folder of --keep. If there
-is no such folder, it continues from the archive of --store. The set contains stumps of three IDA sets. The command
-reads these sets from ../shared/data/ida, beside the repository, or from --data.
+`make atlas` makes a session of all open solvers first. This command makes no solve: it writes the tables of the stored
+results between the markers of the page, and the pictures beside it.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import math
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-# One thread a process, before NumPy is loaded; the processes of the solvers inherit it.
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-if __name__ == "__main__":
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
+sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from benchmarks.atlas_page import LIMIT, write_page
-from benchmarks.atlas_solves import KINDS, file_of, store, unpack
-from boostopt import benchmark
-from boostopt.backends import get_backend
-from boostopt.errors import BoostoptError, SolverNotFound
-from boostopt.instances.standard import standard_programs
-from boostopt.programs.program import Program
+from benchmarks.arena import load, merge
+from benchmarks.arena_tables import (
+    GAPS,
+    CheapestSolve,
+    cheapest_solves,
+    family_of,
+    problem_lines,
+    ratio_text,
+    session_lines,
+)
+from benchmarks.pages import replace_between
+from benchmarks.pages import row as table_row
+from boostopt._utils.formatting import format_count
+from boostopt.errors import BoostoptError
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "ida"
+DOCS = Path(__file__).parents[1] / "docs"
+STORE, PAGE, PICTURES = DOCS / "atlas.json.gz", DOCS / "atlas.md", DOCS / "images" / "atlas"
 
-OWN = ("interior", "highs", "highs:ipm", "augmented_lagrangian", "sqp")
-SOLVERS = (*("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk"),)
-"""The open solvers behind CVXPY that take continuous programs. MPAX is left out: with a request of 1e-9 and one thread,
-it does not end an LP of 100 x 10 within the limit. GLOP and PDLP cannot be loaded beside HiGHS."""
+BEGIN, END = "<!-- made by benchmarks/atlas.py: begin -->", "<!-- made by benchmarks/atlas.py: end -->"
 
-PROFILES = ("default", "high")
-GAPS = (1e-3, 1e-6, 1e-9)
-FEW_GAPS = (1e-6,)
-FORMS = "primal", "density", "dual", "rated", "density-rated", "dual-rated"
-"""The last three have the objective times eta. Only programs with an entropy have them."""
+MAX_BYTES = 5_000_000
+"""The largest size of the stored results, in bytes."""
 
-SMALL, LARGE = 10_000, 150_000
-"""Entries of margins up to which entropies have all forms, and from which on there are fewer forms and gaps."""
+MIN_PROBLEMS = 8
+"""The least number of problems of a group that has pictures."""
+
+LIMITS = (1e-6, 1e-3, 1e-1)
+"""Gaps above which claims of an optimum are counted."""
+
+REFERENCE = "interior"
+"""The entrant beside which the others are put."""
+
+Session = Mapping[str, Any]
 
 
-def options() -> argparse.Namespace:
-    """Return the command line's."""
+@dataclass(frozen=True)
+class ClaimCount:
+    """The claims of an optimum of an entrant at one request, over the first solves of all problems.
+
+    Attributes
+    ----------
+    entrant, request
+        Who was asked, and for which value of all tolerances.
+    n_solves
+        The number of problems.
+    gaps
+        The certified gaps of the claims that have one, over max(1, |optimum|) as the tests of solvers are.
+    n_without_gap
+        The number of claims whose interval has one end at most.
+    n_modest
+        The number of solves without a claim whose certified gap is at most the least of `LIMITS`.
+    """
+
+    entrant: str
+    request: float
+    n_solves: int
+    gaps: tuple[float, ...]
+    n_without_gap: int
+    n_modest: int
+
+    @property
+    def n_claims(self) -> int:
+        """The number of claims."""
+        return len(self.gaps) + self.n_without_gap
+
+
+def scaled_gap(run: Mapping[str, Any]) -> float:
+    """Return the certified gap of a solve over max(1, |optimum|); inf for none.
+
+    The relative gap of a solve is its gap over the larger of |lower| and |upper|.
+    """
+    if run["relative_gap"] is None:
+        return math.inf
+    return run["relative_gap"] * min(1.0, max(abs(run["lower"]), abs(run["upper"])))
+
+
+def claim_counts(session: Session) -> list[ClaimCount]:
+    """Return the claims of each entrant at each request."""
+    solves: dict[tuple[str, float], list[Mapping[str, Any]]] = {}
+    for run in session["runs"]:
+        if run["ran"] and run["repeat"] == 0:
+            solves.setdefault((run["entrant"], run["request"]), []).append(run)
+    return [
+        ClaimCount(
+            entrant,
+            request,
+            len(runs),
+            tuple(scaled_gap(run) for run in runs if run["claims"] and math.isfinite(scaled_gap(run))),
+            sum(run["claims"] and math.isinf(scaled_gap(run)) for run in runs),
+            sum(not run["claims"] and scaled_gap(run) <= LIMITS[0] for run in runs),
+        )
+        for (entrant, request), runs in sorted(solves.items(), key=lambda item: (item[0][0], -item[0][1]))
+    ]
+
+
+def claims_table(session: Session) -> Iterator[str]:
+    """Yield how many claims of an optimum have a certified gap wider than each limit."""
+    wider = [f"wider than {limit:g}" for limit in LIMITS]
+    names = [
+        "entrant",
+        "asked for",
+        "problems",
+        "claims",
+        *wider,
+        "widest",
+        "no gap",
+        f"no claim, {LIMITS[0]:g} proved",
+    ]
+    yield from _head(names)
+    for count in claim_counts(session):
+        yield table_row(
+            [
+                f"`{count.entrant}`",
+                f"{count.request:g}",
+                str(count.n_solves),
+                str(count.n_claims),
+                *(str(sum(gap > limit for gap in count.gaps)) for limit in LIMITS),
+                f"{max(count.gaps, default=math.nan):.1e}" if count.gaps else "-",
+                str(count.n_without_gap),
+                str(count.n_modest),
+            ]
+        )
+
+
+def reference_ratios(
+    session: Session, gap: float, seconds: Callable[[CheapestSolve], float]
+) -> dict[str, tuple[int, list[float]]]:
+    """Return how many boosting programs each rival took together with the reference, and its ratios of seconds.
+
+    Parameters
+    ----------
+    session
+        A session with the reference.
+    gap
+        The relative gap that both reach where there is a ratio.
+    seconds
+        The seconds of a solve that are compared.
+    """
+    winners = cheapest_solves(session, gap)
+    ratios: dict[str, tuple[int, list[float]]] = {}
+    for (problem, entrant), winner in winners.items():
+        if entrant == REFERENCE or family_of(problem) != "boosting" or (problem, REFERENCE) not in winners:
+            continue
+        n_problems, quotients = ratios.get(entrant, (0, list[float]()))
+        reference = winners[problem, REFERENCE]
+        if winner is not None and reference is not None:
+            quotients = [*quotients, seconds(winner) / seconds(reference)]
+        ratios[entrant] = n_problems + 1, quotients
+    return ratios
+
+
+def reference_table(session: Session) -> Iterator[str]:
+    """Yield the seconds of each rival over those of the reference: of all phases, and of the solvers alone."""
+    gap = GAPS[-1]
+    wall_ratios = reference_ratios(session, gap, lambda solve: solve.wall_seconds)
+    solver_ratios = reference_ratios(session, gap, lambda solve: solve.solver_seconds)
+    yield from _head(["rival", "both take", "both reach", "all phases", "solver alone", "least", "largest"])
+    for rival, (n_problems, quotients) in sorted(wall_ratios.items()):
+        ends = [f"{value:.2f}" for value in (min(quotients), max(quotients))] if quotients else ["-", "-"]
+        texts = [ratio_text(quotients), ratio_text(solver_ratios[rival][1])]
+        yield table_row([f"`{rival}`", str(n_problems), str(len(quotients)), *texts, *ends])
+
+
+def versions_table(session: Session) -> Iterator[str]:
+    """Yield the entrants with their versions."""
+    yield from _head(["entrant", "version"])
+    versions = {run["entrant"]: run["version"] for run in session["runs"] if run["ran"]}
+    for entrant, version in sorted(versions.items()):
+        yield table_row([f"`{entrant}`", version or "of boostopt"])
+
+
+def _head(cells: Sequence[str]) -> Iterator[str]:
+    """Yield the first two lines of a table."""
+    yield table_row(cells)
+    yield table_row(["---", *["--:"] * (len(cells) - 1)])
+
+
+def tables(session: Session, pictures: Iterable[str] = ()) -> str:
+    """Return all tables of a session as Markdown, with the pictures of these paths."""
+    solves = [run for run in session["runs"] if run["ran"]]
+    n_problems = len({run["problem"] for run in solves})
+    parts = [
+        ("Seconds to a certified gap", "", session_lines(session)),
+        (f"Each rival beside `{REFERENCE}`", REFERENCE_TEXT, reference_table(session)),
+        ("Claims of an optimum", CLAIMS_TEXT, claims_table(session)),
+        (
+            "Profiles, and work against precision",
+            "",
+            [line for path in pictures for line in (f"![{path}]({path})", "")],
+        ),
+        ("Each problem", "", problem_lines(session)),
+        ("Versions", f"{format_count(len(solves), 'solve')} of {n_problems} problems.", versions_table(session)),
+    ]
+    return "\n\n".join(
+        "\n\n".join(filter(None, [f"## {title}", text, "\n".join(lines).strip("\n")])) for title, text, lines in parts
+    )
+
+
+REFERENCE_TEXT = (
+    f"The seconds of each rival over those of `{REFERENCE}`, on the boosting programs where both reach a relative gap "
+    f"of {GAPS[-1]:g}: the median, and the quartiles. *All phases* are the wall seconds of the model, the canonical "
+    "form, the solver and the reading of the answer; *least* and *largest* are theirs. *Solver alone* leaves the rest "
+    "out."
+)
+CLAIMS_TEXT = (
+    "The first solve of each problem that an entrant takes. A *claim* is the solver's word that it found an optimum. "
+    "Gaps are certified, over max(1, |optimum|). *No gap* counts claims whose interval has one end at most: the answer "
+    "may be right although boostopt proves no gap of it. The last column counts solves without a claim that prove "
+    f"{LIMITS[0]:g} all the same."
+)
+
+
+def stored_session(path: Path) -> Session:
+    """Return the session of stored results.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is of another version of the set, or two of its intervals have no point in common.
+    """
+    (session,) = merge({str(path): load(path)})["sessions"]
+    return session
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables and the pictures of the stored results; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--keep", type=Path, required=True, help="the folder of finished solves, created if missing")
-    parser.add_argument("--store", type=Path, required=True, help="the archive in which they are stored")
-    parser.add_argument("--page", type=Path, help="the page whose tables are written")
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the IDA sets")
-    parser.add_argument("--reverse", action="store_true", help="begin with the largest: for a second process")
-    parser.add_argument("--budget", type=float, default=36_000.0, help="seconds after which no solve begins (36000)")
-    return parser.parse_args()
-
-
-def main() -> int:
-    """Run the missing solves, store them and write the page; return 1 if the budget did not suffice."""
-    arguments = options()
+    parser.add_argument("--store", type=Path, default=STORE, help="the results of a session of the arena")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page whose tables are written")
+    parser.add_argument("--pictures", type=Path, default=PICTURES, help="the folder of the pictures")
+    options = parser.parse_args(arguments)
     try:
-        programs = standard_programs(arguments.data)
-        if arguments.store.is_file() and not arguments.keep.exists():
-            unpack(arguments.store, arguments.keep)
-        for kind in KINDS:
-            (arguments.keep / kind).mkdir(parents=True, exist_ok=True)
-        deadline, missing = time.monotonic() + arguments.budget, dict[str, int]()
-        by_size = sorted(programs, key=lambda label: entries(programs[label]))
-        for label in reversed(by_size) if arguments.reverse else by_size:  # also those of one size in another order
-            missing[label] = finish(label, programs[label], arguments.keep, deadline)
-        store(arguments.keep, arguments.store, [label for label, count in missing.items() if not count])
-        if arguments.page is not None:
-            write_page(arguments.page, arguments.store)
+        from benchmarks.arena_pictures import write_pictures  # loads matplotlib
+
+        session = stored_session(options.store)
+        paths = write_pictures([session], options.pictures, GAPS[-1], MIN_PROBLEMS)
+        names = [path.relative_to(options.page.parent).as_posix() for path in paths]
+        replace_between(options.page, BEGIN, END, tables(session, names))
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    n_missing = sum(missing.values())
-    print(
-        f"{n_missing} solves are missing: run the command again." if n_missing else "No solve is missing.",
-        file=sys.stderr,
-    )
-    return 1 if n_missing else 0
-
-
-def entries(program: Program) -> int:
-    """Return the number of margins of a program."""
-    return program.margins.N * program.margins.t
-
-
-def forms(program: Program) -> Sequence[str]:
-    """Return the forms in which a program is handed over."""
-    size = entries(program)
-    if "exponential" not in program.cones:
-        return ("primal", "density", "dual") if size <= LARGE else ("primal",)
-    if size <= SMALL:
-        return FORMS
-    return ("primal", "density", "dual-rated") if size <= LARGE else ("primal", "dual-rated")
-
-
-def finish(label: str, program: Program, keep: Path, deadline: float) -> int:
-    """Run the missing solves of a program as long as there is time; return how many are still missing."""
-    backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
-    missing = 0
-    gaps = FEW_GAPS if entries(program) > LARGE else GAPS
-    for kind, target, pinned in zip(KINDS, (PROFILES, gaps), (forms(program), None), strict=True):
-        done = benchmark(
-            {label: program},
-            backends,
-            target,
-            repeats=1,
-            time_limit=LIMIT,
-            forms=pinned,
-            isolate=True,
-            resume=file_of(keep, kind, label),
-            any_version=True,
-            warm_up="smallest",
-            budget=max(deadline - time.monotonic(), 1e-9),
-            progress=True,
-        )
-        missing += sum(run.reason == "no time left" for run in done.runs)
-    return missing
-
-
-def takes(name: str, program: Program) -> bool:
-    """Return whether a solver is installed and takes a program."""
-    try:
-        return bool(get_backend(name).takes(program))
-    except SolverNotFound:
-        return False
+    return 0
 
 
 if __name__ == "__main__":

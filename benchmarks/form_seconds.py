@@ -2,7 +2,7 @@
 
     python benchmarks/form_seconds.py --keep build/form_seconds --store benchmarks/form_seconds.json
 
-The command solves the programs of the atlas on small margins, `CASES`, in all forms, the forms and repeats in shuffled
+The command solves the standard programs on small margins, `CASES`, in all forms, the forms and repeats in shuffled
 order, and stores the processor seconds of the cheapest request that proves a gap of 1e-6. You can stop the command and
 run it again at any time: it does not repeat the solves in the folder of --keep. The file has the programs that are
 finished. Then it prints, for each solver, the
@@ -29,22 +29,29 @@ if __name__ == "__main__":
     os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from benchmarks.atlas import FORMS, SOLVERS, entries, takes
 from boostopt import precision
 from boostopt._utils.environment import environment_info, source_version
+from boostopt.backends import get_backend
 from boostopt.backends.base import package_version
 from boostopt.backends.cvxpy import solver_options
 from boostopt.backends.cvxpy.cvxpy_backend import LINEAR_CONES
 from boostopt.comparison.solve_record import SolveRecord
 from boostopt.comparison.work_precision.precision_points import cheapest_point
+from boostopt.errors import SolverNotFound
 from boostopt.instances.standard import standard_programs
 from boostopt.programs.program import Program
 
 STORE = Path(__file__).with_suffix(".json")
 """The stored measurement."""
 
+SOLVERS = ("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk")
+"""The open solvers behind CVXPY that take continuous programs."""
+
+FORMS = "primal", "density", "dual", "rated", "density-rated", "dual-rated"
+"""The last three have the objective times eta. Only programs with an entropy have them."""
+
 CASES = ("random_tiny", "cancer_10", "degenerate")
-"""The margins of the atlas that belong to the measurement: at most 30,000 entries each."""
+"""The margins of the standard programs that belong to the measurement: at most 30,000 entries each."""
 
 GAP = 1e-6
 """The certified gap to reach."""
@@ -65,6 +72,14 @@ Seconds = Mapping[str, Mapping[str, float | None]]
 """Processor seconds by program and form; None for a form that does not reach the gap."""
 
 
+def is_taken(name: str, program: Program) -> bool:
+    """Return whether a solver is installed and takes a program."""
+    try:
+        return bool(get_backend(name).takes(program))
+    except SolverNotFound:
+        return False
+
+
 def has_factor(program: Program) -> bool:
     """Return whether the factor of the objective differs from 1, as with entropies."""
     return program.regularizer.objective_scale != 1.0
@@ -81,7 +96,7 @@ def measure(
         None if the budget did not suffice for all solves. Median processor seconds by solver and form, None where the
         gap is not reached; and the median over the solves of the difference of two repeats, over their mean.
     """
-    solvers = [f"cvxpy:{solver}" for solver in SOLVERS if takes(f"cvxpy:{solver}", program)]
+    solvers = [f"cvxpy:{solver}" for solver in SOLVERS if is_taken(f"cvxpy:{solver}", program)]
     forms = FORMS if has_factor(program) else [form for form in FORMS if form not in PLAIN_FORMS]
     result = precision(
         {label: program},
@@ -191,7 +206,7 @@ def main() -> int:
             "settings": {"gap": GAP, "requests": REQUESTS, "repeats": REPEATS, "time_limit": LIMIT},
             "programs": {},
         }
-        for label in sorted(programs, key=lambda name: (entries(programs[name]), name)):
+        for label in sorted(programs, key=lambda name: (programs[name].margins.N * programs[name].margins.t, name)):
             program = programs[label]
             log = arguments.keep / f"{label.replace(' ', '_')}.jsonl"
             measurement = measure(program, label, log, max(deadline - time.monotonic(), 1e-9))

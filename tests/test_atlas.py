@@ -1,144 +1,110 @@
-"""The atlas: what is run, stored and read again, and its page."""
+"""The atlas: its tables are those of the stored session; its claims and ratios are counted as the page says."""
 
 from __future__ import annotations
 
+import json
 import math
-import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks import atlas
-from benchmarks.atlas_page import BEGIN, END, tables, write_page
-from benchmarks.atlas_solves import KINDS, MOST_BYTES, best_forms, form_of, read, solver_of, store
-from boostopt.errors import DataError
-from boostopt.instances.standard import standard_programs
+from benchmarks.atlas import (
+    BEGIN,
+    END,
+    MAX_BYTES,
+    PAGE,
+    PICTURES,
+    STORE,
+    claim_counts,
+    claims_table,
+    main,
+    reference_ratios,
+    reference_table,
+    scaled_gap,
+    stored_session,
+    tables,
+)
 
-ROOT = Path(__file__).parents[1]
-ARCHIVE, PAGE = ROOT / "docs" / "atlas.tar.xz", ROOT / "docs" / "atlas.md"
-SOLVERS = ("clarabel", "osqp")
-LABELS = ("lpboost on random_tiny", "corrective_erlpboost on random_tiny")
-
-
-@pytest.fixture(scope="module")
-def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The solves of two small programs by three solvers."""
-    keep = tmp_path_factory.mktemp("keep")
-    programs = standard_programs()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atlas, "OWN", ("interior",))
-        patch.setattr(atlas, "SOLVERS", SOLVERS)
-        for kind in KINDS:
-            (keep / kind).mkdir()
-        for label in LABELS:
-            assert atlas.finish(label, programs[label], keep, time.monotonic() + 600) == 0
-    store(keep, keep / "atlas.tar.xz", LABELS)
-    return keep / "atlas.tar.xz"
+PROGRAMS = ("lpboost on signs 200 x 20", "erlpboost on signs 200 x 20")
 
 
-@pytest.mark.thorough
-def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None:
-    solves = read(archive)
-    linear = [row for row in solves.by_profile if row.program.startswith("lpboost")]
-    # interior once, two solvers in three forms, each by two profiles
-    assert len(linear) == 2 * (1 + 2 * 3)
-    assert len(solves.by_profile) == len(linear) + 2 * (1 + 6)  # OSQP takes no exponential cone
-    assert len(solves.certified) == 3 * (1 + 2) + 3 * (1 + 1)
-    assert not solves.contradicted and len(solves.programs) == 2
-    assert all(row.isolated and row.claimed_gap is not None for row in solves.rows if row.profile == "high")
-    assert {form_of(row) for row in linear} == {"", "primal", "density", "dual"}
-    assert {solver_of(row) for row in linear} == {"interior", "cvxpy:clarabel", "cvxpy:osqp"}
+def solve_entry(
+    problem: str, entrant: str, request: float, seconds: float, gap: float | None, claims: bool = True, repeat: int = 0
+) -> dict[str, Any]:
+    """Return a solve whose optimum is 1/2."""
+    return {
+        **{"problem": problem, "entrant": entrant, "request": request, "repeat": repeat, "version": "1.0"},
+        **{"wall_seconds": seconds, "cpu_seconds": seconds, "solver_seconds": seconds / 2, "form": None, "load": 1.0},
+        **{"relative_gap": gap, "lower": 0.5 * (1.0 - (gap or 0.0)), "upper": 0.5, "claims": claims, "ran": True},
+        **{"denies_optimum": False, "status": "fine"},
+    }
 
 
-@pytest.mark.thorough
-def test_finished_programs_are_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atlas, "OWN", ("interior",))
-    monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
-    files = {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")}
-    label = "lpboost on random_tiny"
-    assert atlas.finish(label, standard_programs()[label], archive.parent, -math.inf) == 0
-    assert {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")} == files
-
-
-@pytest.mark.thorough
-def test_finish_after_the_deadline_counts_missing_solves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(atlas, "OWN", ("interior",))
-    monkeypatch.setattr(atlas, "SOLVERS", ())
-    for kind in KINDS:
-        (tmp_path / kind).mkdir()
-    label = "lpboost on random_tiny"
-    assert atlas.finish(label, standard_programs()[label], tmp_path, -math.inf) == len(atlas.PROFILES) + len(atlas.GAPS)
-
-
-@pytest.mark.thorough
-def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
-    store(archive.parent, archive.parent / "again.tar.xz", LABELS)
-    assert (archive.parent / "again.tar.xz").read_bytes() == archive.read_bytes()
-    with pytest.raises(DataError, match="expected finished solves"):
-        store(archive.parent, archive.parent / "none.tar.xz", ())
-
-
-@pytest.mark.thorough
-def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nhere before\n{END}\nafter\n")
-    write_page(page, archive)
-    text = page.read_text()
-    assert text.startswith("before\n") and text.endswith(f"{END}\nafter\n") and "here before" not in text
-    assert tables(read(archive)) in text and "No interval contradicts another one." in text
-    page.write_text("no markers")
-    with pytest.raises(DataError, match="expected the lines"):
-        write_page(page, archive)
-    assert page.read_text() == "no markers"
-
-
-@pytest.mark.thorough
-def test_an_atlas_continues_from_its_archive(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored_archive, keep, page = tmp_path / "atlas.tar.xz", tmp_path / "keep", tmp_path / "page.md"
-    stored_archive.write_bytes(archive.read_bytes())
-    page.write_text(f"{BEGIN}\n{END}")
-    programs = {label: standard_programs()[label] for label in LABELS}
-    monkeypatch.setattr(atlas, "OWN", ("interior",))
-    monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
-    monkeypatch.setattr(atlas, "standard_programs", lambda ida: programs)
-    arguments = [
-        "atlas.py",
-        "--keep",
-        str(keep),
-        "--store",
-        str(stored_archive),
-        "--page",
-        str(page),
-        "--budget",
-        "1e-9",
+def hand_session() -> dict[str, Any]:
+    """Return a session of a rival beside the reference on two boosting programs and one other problem."""
+    machine = {"cpu": "none", "cores": 1, "system": "none", "python": "3"}
+    settings = {"requests": [1e-3, 1e-6], "repeats": 2, "time_limit": 9.0, "forms": []}
+    runs = [
+        *(solve_entry(PROGRAMS[0], "interior", 1e-6, 2.0, 1e-7, repeat=repeat) for repeat in (0, 1)),
+        *(solve_entry(PROGRAMS[1], "interior", 1e-6, 3.0, 1e-7, repeat=repeat) for repeat in (0, 1)),
+        *(solve_entry(PROGRAMS[0], "rival", 1e-6, 5.0, 1e-6, repeat=repeat) for repeat in (0, 1)),
+        *(solve_entry(PROGRAMS[1], "rival", 1e-6, 1.0, 0.5, repeat=repeat) for repeat in (0, 1)),
+        solve_entry("lasso", "rival", 1e-6, 1.0, 1e-6, claims=False),
+        solve_entry("lasso", "rival", 1e-3, 1.0, None),
+        {**solve_entry("ridge", "rival", 1e-3, 0.0, None), "ran": False},
     ]
-    monkeypatch.setattr(sys, "argv", arguments)
-    assert atlas.main() == 0
-    assert stored_archive.read_bytes() == archive.read_bytes() and tables(read(archive)) in page.read_text()
+    return {
+        **{"date": "2026-01-02T03:04:05+00:00", "starts": ["2026"], "boostopt": "0", "machine": machine},
+        **{"settings": settings, "problems": {}, "runs": runs},
+    }
 
 
-@pytest.mark.thorough
-def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
-    solves = read(archive)
-    best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.by_profile)}
-    for row in solves.by_profile:
-        best_row = best[row.program, solver_of(row), row.profile]
-        assert (best_row.scaled_gap > 1e-6) <= (row.scaled_gap > 1e-6)
-        assert row.scaled_gap > 1e-6 or best_row.seconds <= row.seconds
+def test_claims_are_counted_over_the_first_solves() -> None:
+    counts = {(count.entrant, count.request): count for count in claim_counts(hand_session())}
+    rival = counts["rival", 1e-6]
+    assert (rival.n_solves, rival.n_modest) == (3, 1)
+    assert sorted(rival.gaps) == pytest.approx([5e-7, 0.25])  # over max(1, |optimum|), and not over |optimum|
+    coarse = counts["rival", 1e-3]
+    assert (coarse.gaps, coarse.n_solves, coarse.n_claims, coarse.n_without_gap) == ((), 1, 1, 1)
+    assert counts["interior", 1e-6].gaps == pytest.approx([5e-8, 5e-8])
+    rows = [line.split(" | ") for line in claims_table(hand_session())]
+    assert ["| `rival`", "1e-06", "3", "2", "1", "1", "1", "2.5e-01", "0", "1 |"] in rows
+    assert ["| `rival`", "0.001", "1", "1", "0", "0", "0", "-", "1", "0 |"] in rows
 
 
-def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["atlas.py", "--keep", "build/nothing", "--store", "build/nothing.tar.xz", "--data", "nowhere"]
-    monkeypatch.setattr(sys, "argv", arguments)
-    monkeypatch.chdir(ROOT / "tests")
-    assert atlas.main() == 2
-    assert "nowhere/diabetis.npz" in capsys.readouterr().err
+def test_gaps_of_large_optima_are_relative() -> None:
+    run = {"relative_gap": 1e-3, "lower": 999.0, "upper": 1000.0}
+    assert scaled_gap(run) == 1e-3
+    assert scaled_gap({**run, "relative_gap": None}) == math.inf
 
 
-@pytest.mark.thorough
+def test_ratios_are_of_programs_that_both_reach() -> None:
+    assert reference_ratios(hand_session(), 1e-6, lambda solve: solve.wall_seconds) == {"rival": (2, [2.5])}
+    assert reference_ratios(hand_session(), 1e-7, lambda solve: solve.wall_seconds) == {"rival": (2, [])}
+    (*_, row) = reference_table(hand_session())
+    assert row.startswith("| `rival` | 2 | 1 | 2.50 (2.50 to 2.50) | 2.50 (2.50 to 2.50) |")
+
+
 def test_the_stored_page_is_that_of_the_stored_solves() -> None:
-    assert ARCHIVE.stat().st_size <= MOST_BYTES
-    solves = read(ARCHIVE)
-    assert not solves.contradicted and len({solver_of(row) for row in solves.rows}) >= 10
-    assert tables(solves) in PAGE.read_text(encoding="utf-8")
+    session, page = stored_session(STORE), PAGE.read_text(encoding="utf-8")
+    assert STORE.stat().st_size <= MAX_BYTES
+    pictures = sorted(path.relative_to(PAGE.parent).as_posix() for path in PICTURES.glob("*.svg"))
+    head, _, rest = page.partition(BEGIN)
+    tables_text, _, _ = rest.partition(END)
+    names = [line.removeprefix("![").partition("]")[0] for line in tables_text.splitlines() if line.startswith("![")]
+    assert sorted(names) == pictures and pictures
+    assert tables_text.strip() == tables(session, names)
+    assert len({run["entrant"] for run in session["runs"]}) >= 8 and "What was found" in head
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = ["--page", str(tmp_path / "page.md"), "--pictures", str(tmp_path / "pictures")]
+    assert main(["--store", str(tmp_path / "nothing.json.gz"), *places]) == 2
+    assert "nothing.json.gz cannot be read" in capsys.readouterr().err
+    (tmp_path / "other.json").write_text(json.dumps({"arena": "0", "sessions": []}))
+    assert main(["--store", str(tmp_path / "other.json"), *places]) == 2
+    assert "has version 0" in capsys.readouterr().err
+    (tmp_path / "cut.json.gz").write_bytes(STORE.read_bytes()[:1000])
+    assert main(["--store", str(tmp_path / "cut.json.gz"), *places]) == 2
+    assert "cut.json.gz cannot be read" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """The standard set: programs of every family on margins of every kind, for comparing solvers.
 
-The atlas is built from this set, and `boostopt export --set` writes it for the authors of solvers.
+`boostopt export --set` writes it for the authors of solvers, and the first form of each solver is measured on it.
 """
 
 from __future__ import annotations

@@ -16,8 +16,11 @@ DOCS = HERE.parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "tests")]
 
 SOLVERS = ("CLARABEL", "HIGHS", "OSQP", "SCS")
-MANY = 90
+MANY = 40
 """Solvers with fewer claims are left out: curves of all would not be told apart."""
+
+REQUEST = 1e-6
+"""The request of the claims: the value of all tolerances."""
 
 NAMES = {
     "cvxpy:clarabel": "Clarabel",
@@ -40,13 +43,11 @@ LEAST = 1e-13
 
 
 def draw_atlas(path: Path) -> None:
-    """Draw the certified gaps of all claims of an optimum in the atlas, with default settings, for each solver."""
-    from benchmarks.atlas_solves import read, solver_of
+    """Draw the certified gaps of the claims of an optimum in the atlas at a request of 1e-6, for each solver."""
+    from benchmarks.atlas import STORE, claim_counts, stored_session
 
-    gaps_by_solver = dict[str, list[float]]()
-    for row in read(DOCS / "atlas.tar.xz").by_profile:
-        if row.ran and row.profile == "default" and row.claims:
-            gaps_by_solver.setdefault(solver_of(row), []).append(row.scaled_gap)
+    counts = claim_counts(stored_session(STORE))
+    gaps_by_solver = {count.entrant: count.gaps for count in counts if count.request == REQUEST}
     labels = {
         name: f"{NAMES.get(name, name)}, {len(gaps)} claims"
         for name, gaps in gaps_by_solver.items()
