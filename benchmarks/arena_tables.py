@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from benchmarks.arena_problems import arena_problems
 from benchmarks.arena_session import solver_of_form
 from boostopt._utils.formatting import format_count, format_interval
@@ -181,9 +179,10 @@ def head_lines(session: Session) -> list[str]:
         "- **What is timed**: the model, CVXPY's canonical form, the solver and the reading of the answer, in a "
         "process of its own with one thread; neither the start of the process nor the certificate. *solver s* is the "
         "solver alone, and all that a function of a file does.",
-        f"- **What was asked**: {requests} as the value of all tolerances, "
-        f"{format_count(settings['repeats'], 'solve')} each, at most {settings['time_limit']:g} s for a solve, all "
-        "entrants in one shuffled order. The cheapest request each of whose repeats proves the gap counts. Gaps are "
+        f"- **What was asked**: {requests} as the value of all tolerances of optimality (those of infeasibility, and "
+        f"limits of iterations, are CVXPY's and the solvers' own), {format_count(settings['repeats'], 'solve')} each, "
+        f"at most {settings['time_limit']:g} s for a solve, all entrants in shuffled order, boosting programs first. "
+        "Of the requests whose repeats all prove the gap, the one with the least median wall seconds counts. Gaps are "
         "certified, relative to the optimum.",
     ]
     if specialists:
@@ -272,12 +271,19 @@ def _group_rows(winners: Winners, problems: Sequence[str], entrants: Sequence[st
     return rows
 
 
+def quartile(values: Sequence[float], share: float) -> float:
+    """Return a quantile of values, interpolated between two finite ones; inf beside an infinite one."""
+    ordered, place = sorted(values), share * (len(values) - 1)
+    low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+    return low if low == high else low + (place - math.floor(place)) * (high - low)
+
+
 def ratio_text(quotients: Sequence[float]) -> str:
-    """Return the median of ratios with their quartiles; "-" for none. Quartiles are values that occur."""
+    """Return the median of ratios with their quartiles; "-" for none."""
     if not quotients:
         return "-"
-    quartiles = np.quantile(quotients, (0.25, 0.5, 0.75), method="higher")
-    return f"{quartiles[1]:.2f} ({quartiles[0]:.2f} to {quartiles[2]:.2f})"
+    low, middle, high = (quartile(quotients, share) for share in (0.25, 0.5, 0.75))
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def problem_lines(session: Session) -> list[str]:

@@ -221,6 +221,9 @@ def test_the_best_form_is_that_of_each_problem() -> None:
 
 def test_ratios_have_their_quartiles_and_failures_are_infinite() -> None:
     assert ratio_text([1.0, 2.0, 3.0, 4.0, math.inf]) == "3.00 (2.00 to 4.00)"
+    assert ratio_text([1.0, 2.0]) == "1.50 (1.25 to 1.75)" and ratio_text([1.0, 2.0, 4.0, math.inf]).startswith(
+        "3.00 (1"
+    )
     assert ratio_text([1.0, math.inf]) == "inf (inf to inf)" and ratio_text([]) == "-"
 
 

@@ -80,10 +80,15 @@ def test_gaps_of_large_optima_are_relative() -> None:
 
 
 def test_ratios_are_of_programs_that_both_reach() -> None:
-    assert reference_ratios(hand_session(), 1e-6, lambda solve: solve.wall_seconds) == {"rival": (2, [2.5])}
-    assert reference_ratios(hand_session(), 1e-7, lambda solve: solve.wall_seconds) == {"rival": (2, [])}
-    (*_, row) = reference_table(hand_session())
-    assert row.startswith("| `rival` | 2 | 1 | 2.50 (2.50 to 2.50) | 2.50 (2.50 to 2.50) |")
+    linear, entropies = ("rival", "linear"), ("rival", "entropies")
+    ratios = reference_ratios(hand_session(), 1e-6, lambda solve: solve.wall_seconds)
+    assert ratios == {linear: (1, [2.5]), entropies: (1, [])}
+    ratios = reference_ratios(hand_session(), 1e-7, lambda solve: solve.wall_seconds)
+    assert ratios == {linear: (1, []), entropies: (1, [])}
+    (*_, row_of_entropies, row_of_linear) = reference_table(hand_session())
+    assert row_of_entropies == "| `rival` | entropies | 1 | 0 | - | - | - | - | - | - |"
+    cells = "2.50 (2.50 to 2.50) | 2.50 | 2.50"
+    assert row_of_linear == f"| `rival` | linear | 1 | 1 | {cells} | {cells} |"
 
 
 def test_the_stored_page_is_that_of_the_stored_solves() -> None:
