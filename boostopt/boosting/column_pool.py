@@ -10,12 +10,15 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector
 from boostopt._utils.immutable_arrays import as_immutable
-from boostopt.errors import ProblemError, require_not_none
-from boostopt.oracles.base import Answer, Column, Hypothesis
+from boostopt.errors import BoostoptError, DataError, ProblemError, reason_of, require_not_none
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle
 from boostopt.rows.margin_matrix import MarginMatrix
 
 MARGIN_TOL = 1e-9
 """The largest violation of [-1, 1] by rounding, which is clipped; a larger violation is an error."""
+
+MARGIN_ROUNDING = 1e-15
+"""The largest difference of a stored margin from the recomputed one: other machines may round sums differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +152,25 @@ def _canonical_dtype(margins: Array) -> Array:
     """Return integers as int8, other numbers as float64 without negative zeros."""
     whole = margins.astype(np.int8)
     return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0
+
+
+def check_stored_margins(pool: ColumnPool, oracle: Oracle) -> None:
+    """Raise DataError unless the margins in a file are those of its hypotheses, up to their last bits.
+
+    Margins of hypotheses that the oracle cannot evaluate are not checked.
+    """
+    for q, hypothesis in enumerate(pool.hypotheses):
+        if not hypothesis.is_evaluable:
+            continue
+        try:
+            margins = oracle.margins_of(hypothesis)
+        except BoostoptError as failure:
+            raise DataError(
+                f"expected hypotheses of {oracle}; got {hypothesis}: {reason_of(failure)}. The file of the run was "
+                "changed: make the run again."
+            ) from failure
+        if margins is not None and not np.allclose(pool.margins.column(q), margins, rtol=0.0, atol=MARGIN_ROUNDING):
+            raise DataError(
+                f"expected the margins of {hypothesis} on the examples; the file of the run has others. It was "
+                "changed: make the run again."
+            )

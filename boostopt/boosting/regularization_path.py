@@ -19,6 +19,7 @@ from boostopt.boosting.boost_options import check_keywords, read_options
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem, rows_left_out
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.limited_formulation import with_limits
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.run import Run
@@ -225,11 +226,11 @@ def path(
         )
     oracle = require_oracle(oracle, "multiplicities")
     schedule = schedule_of(formulation_object, oracle, fixed, options.get("backend", "auto"), record)
-    first_values = schedule.values(1, None)
+    first_values, limited_object = schedule.values(1, None), with_limits(formulation_object, oracle)
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
         parameters = {**fixed, **first_values, name: value}
         with rows_left_out(formulation_object, oracle.N, oracle.n_rows):
-            Problem.create(formulation_object, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
+            Problem.create(limited_object, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
     order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.formatting import format_interval
+from boostopt._utils.formatting import format_count, format_interval
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
@@ -38,8 +38,11 @@ FORMULATION = default_formulation_name()
 CHECKED = ("epsilon", "eta", "parameters", "backend", "max_iter", "time_limit")
 """Parameters that are those of the classifier."""
 
-ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
-"""The rounding of the product of a margin and the scale of residuals, and of the margins, over the scale."""
+EPSILON = float(np.finfo(np.float64).eps)
+"""The distance of 1 from the next float."""
+
+ROUNDING = 16.0 * EPSILON
+"""The rounding of a residual, of its margin and of a prediction, over the largest residual and the middle target."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,8 @@ class ResidualInterval:
     upper
         The mean of the fitted vote is at most this.
     nu
-        The number of examples, counted with their weights, whose residuals are averaged.
+        The sum of the weights of the examples whose residuals are averaged; below the weight of one example, the value
+        is the largest residual.
     """
 
     lower: float
@@ -87,7 +91,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
     epsilon
         The accuracy at which boosting stops, positive, as a share of the largest possible residual.
     eta
-        The inverse strength of the entropy, positive; None for the value that gives the accuracy.
+        The inverse strength of the entropy, positive; None for the value that gives the accuracy. Formulations without
+        this parameter ignore eta.
     radius
         r in half ranges of the targets, positive. It bounds the variation of the prediction. Choose it by
         cross-validation.
@@ -162,8 +167,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         targets: Any
         features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
         with limit_blas_threads():
-            oracle = self._oracle(features, targets, sample_weight)
-            nu = self._count(float(oracle.c[::2].sum()))
+            oracle, nu, count = self._oracle_and_counts(features, targets, sample_weight)
             parameters: dict[str, Any] = {**settings["parameters"], "nu": nu}
             if settings["eta"] is not None and "eta" in formulation.parameters:
                 parameters["eta"] = settings["eta"]
@@ -183,11 +187,11 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         self.weights_: ExampleVector = self.run_.w[used]
         self.target_scale_: tuple[float, float] = oracle.target_scale
         self.residual_scale_: float = oracle.residual_scale
-        margin = ROUNDING * self.residual_scale_
+        margin = ROUNDING * (self.residual_scale_ + abs(oracle.target_scale[0]))
         self.interval_: ResidualInterval = ResidualInterval(
             max(-self.residual_scale_ * self.certificate_.upper - margin, 0.0),
             -self.residual_scale_ * self.certificate_.lower + margin,
-            nu,
+            count,
         )
         self.n_iter_: int = self.run_.rounds
         if not self.certificate_.gap <= settings["epsilon"] + ROUNDING:
@@ -226,7 +230,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         require_numeric_columns(X)
         options: Any = {"dtype": np.float64, "accept_sparse": "csr", "y_numeric": True}
         features, targets = check_X_y(X, y, **options)
-        return self._oracle(features, targets, sample_weight)
+        return self._oracle_and_counts(features, targets, sample_weight)[0]
 
     def save_certificate(self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None) -> None:
         """Save the certificate of the soft margin over the class, with its proof.
@@ -248,8 +252,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "run_"):
             raise OptionError(
-                "a certificate needs the run of a fit; this regressor came from a pickle, which holds no run. Save the "
-                "certificate after the fit."
+                "a certificate needs the run of a fit; this regressor came from a pickle or a copy, without the "
+                "run. Save the certificate after the fit."
             )
         names: Any = getattr(self, "feature_names_in_", None)
         options = feature_metadata(() if names is None else [str(name) for name in names])
@@ -273,34 +277,44 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 "expected a formulation with the parameter nu over all hypotheses, such as erlpboost, lpboost or "
                 f"softboost; got {formulation.name}. Set formulation to one of them."
             )
+        numbers = formulation.parameters.keys() - {"nu", "eta", "epsilon"} - formulation.example_parameters
         for name in settings["parameters"]:
-            if name in ("nu", "eta", "epsilon") or name in formulation.example_parameters:
+            if name not in numbers:
                 raise OptionError(
-                    f"parameters must hold numbers of {formulation.name} other than nu, eta and epsilon; got {name}. "
-                    "Leave it out."
+                    f"parameters must hold numbers of {formulation.name} other than nu, eta and epsilon, among "
+                    f"{', '.join(sorted(numbers)) or 'none'}; got {name}. Leave it out."
                 )
         return formulation, settings
 
-    def _count(self, total: float) -> float:
-        """Return nu as a number of examples whose weights have a sum."""
+    def _oracle_and_counts(
+        self, features: Any, targets: Any, sample_weight: Any
+    ) -> tuple[RegressionStumps, float, float]:
+        """Return the class over the different examples in a canonical order, nu for these, and nu in the given weights.
+
+        Weights below 1 are scaled if nu is less than one example: caps c / nu of at least 1 do not bind, so that the
+        value is the largest residual, as the mean of less than one example is.
+        """
+        y = np.asarray(targets, dtype=np.float64)
+        if y.min() == y.max():
+            raise ProblemError(
+                f"the targets y must be different numbers; got {format_count(len(y), 'sample')} with the target "
+                f"{y[0]:g}. Add others: equal targets need no fit."
+            )
+        examples = weighted_examples(checked_features(features), y, sample_weight).merged()
+        c, total = examples.c, float(examples.c.sum())
         expected = "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1"
         nu = check_share_or_count("nu", self.nu, expected, lambda share: 0.0 < share <= 1.0)
-        if not isinstance(nu, int):
-            return max(nu * total, 1.0)
-        if nu > total:
+        if isinstance(nu, int) and nu > total * (1.0 + len(c) * ROUNDING):
             raise ProblemError(
                 f"nu must be at most the sum of the weights, {total:g}; got {nu}. Pass a smaller one, or a share."
             )
-        return float(nu)
-
-    def _oracle(self, features: Any, targets: Any, sample_weight: Any) -> RegressionStumps:
-        """Return the class over the different examples, in a canonical order."""
-        examples = weighted_examples(checked_features(features), np.asarray(targets, dtype=np.float64), sample_weight)
-        examples = examples.merged()
-        c, smallest = examples.c, float(examples.c.min())
-        if c.sum() < 1.0:  # an exact power of 2, which changes no share
-            c = np.ldexp(c, 1 - math.frexp(smallest)[1])
-        return RegressionStumps(examples.X, examples.classes[examples.codes], c, self.radius)
+        count = min(float(nu), total) if isinstance(nu, int) else nu * total
+        if count < 1.0 and (smallest := float(c.min())) < 1.0:
+            factor = 2.0 ** (1 - math.frexp(smallest)[1])  # an exact power of 2
+            c, scaled_count = c * factor, max(count * factor, 1.0)
+        else:
+            scaled_count = max(count, 1.0)
+        return RegressionStumps(examples.X, examples.classes[examples.codes], c, self.radius), scaled_count, count
 
 
 def _require_mean_of_residuals(
@@ -308,8 +322,8 @@ def _require_mean_of_residuals(
 ) -> None:
     """Raise OptionError unless the value over the class is the mean of the nu smallest margins."""
     objective = Problem.create(formulation, oracle.c, None, epsilon, None, parameters).objective
-    count = None if objective is None else objective.nu
-    if count is None or not math.isclose(count, parameters["nu"], rel_tol=1e-9):
+    caps = None if objective is None else objective.F0.soft_margin_caps
+    if caps is None or not np.allclose(caps, oracle.c / parameters["nu"], rtol=4.0 * EPSILON, atol=0.0):
         raise OptionError(
             f"expected a formulation whose value over a class is the mean of the nu smallest margins, such as lpboost "
             f"or erlpboost; {formulation.name} has another value. Choose one, or call boost with RegressionStumps."

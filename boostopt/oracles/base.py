@@ -41,6 +41,11 @@ class Hypothesis(ABC):
         """(m, r) if a vote f of such hypotheses predicts the number m + r f(x); None if it predicts a class."""
         return None
 
+    @property
+    def is_evaluable(self) -> bool:
+        """False if the hypothesis came from a file that does not hold what computes its values."""
+        return True
+
     @abstractmethod
     def __call__(self, X: Any) -> Float[Array, "n ..."]:
         """Return h(x) in [-1, 1] for each row of X, shape (n, features), dense or sparse.

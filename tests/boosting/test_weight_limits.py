@@ -21,6 +21,7 @@ from boostopt.authoring import (
     CappedSimplex,
     CappedSimplexIndicator,
     Tilted,
+    formula,
     parameter,
     prototype,
 )
@@ -34,6 +35,7 @@ from boostopt.oracles import (
     MarginLimit,
     Oracle,
     Query,
+    Stump,
     equal_mean_margins,
     monotone_votes,
     vote_caps,
@@ -273,6 +275,71 @@ def test_changed_limits_in_a_file_prove_nothing(key: str, value: Any, message: s
     np.savez(file, **content)
     with pytest.raises((DataError, OptionError), match=message):
         Run.load(file).verify_class(oracle)
+
+
+def with_changed_margins(file: Path, rows: slice) -> None:
+    """State that all hypotheses have the margin 1 in some rows, and no bound of the class."""
+    content = dict(np.load(file))
+    about = json.loads(content["meta"].tobytes().decode())
+    place = about["U"]["dense"]["array"]
+    U = content[place].astype(float)
+    U[rows] = 1.0
+    content[place] = U
+    w = content[about["state"]["w"]["array"]]
+    content[about["state"]["m"]["array"]] = U[:, : len(w)] @ w
+    about["bounds"]["upper"] = 1e3
+    content["meta"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(file, **content)
+
+
+@pytest.mark.parametrize("is_limited", [True, False])
+def test_changed_margins_in_a_file_prove_nothing(is_limited: bool, tmp_path: Path) -> None:
+    oracle: Any = limited() if is_limited else DecisionStumps(X, y)
+    file = tmp_path / "run.npz"
+    run = boost("lpboost", oracle, nu=15.0, epsilon=0.05)
+    run.save(file)
+    assert Run.load(file).verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-9)
+    assert boost("lpboost", oracle, nu=15.0, epsilon=0.05, start=Run.load(file)).rounds >= 0
+    with_changed_margins(file, slice(-3, None) if is_limited else slice(0, 20))
+    loaded = Run.load(file)
+    with pytest.raises(DataError, match="has others"):
+        loaded.verify_class(oracle)
+    with pytest.raises(DataError, match="has others"):
+        boost("lpboost", oracle, nu=15.0, epsilon=0.05, start=loaded)
+
+
+def test_a_checkpoint_with_changed_margins_is_refused(tmp_path: Path) -> None:
+    oracle, file = DecisionStumps(X, y), tmp_path / "checkpoint.npz"
+    boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file, max_rounds=3)
+    with_changed_margins(file, slice(0, 20))
+    with pytest.raises(DataError, match="has others"):
+        boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file)
+
+
+def test_constants_have_the_price_of_the_first_feature_whatever_names_them() -> None:
+    same = np.full((6, 2), 3.0)
+    labels = np.array([1, 1, 1, 1, 1, -1])
+    stumps = DecisionStumps(same, labels)
+    oracle = LimitedClass(stumps, Budget(np.array([1.0, 0.0]), 0.3))
+    for stump in (Stump(0, -math.inf, 1, 2), Stump(1, -math.inf, 1, 2), Stump(0, 5.0, -1, 2), Stump(1, 2.0, 1, 2)):
+        assert stumps.group_of(stump) == 0
+        margins = oracle.margins_of(stump)
+        assert margins is not None and margins[-1] == -1.0
+    assert stumps.group_of(Stump(1, 5.0, 1, 2)) == 2  # h = -1, of the direction of the downward stumps
+
+
+def test_paths_take_arrays_with_one_value_an_example_beside_limits() -> None:
+    page = prototype(
+        "costly",
+        lambda p, x: formula("z*d", CappedSimplex(x.c, p.nu), z=p.z),
+        nu=parameter("the number of examples", COUNT),
+        z=parameter("the price of weight on each example", PER_EXAMPLE),
+    )
+    oracle, prices = limited(), np.linspace(0.0, 0.1, len(X))
+    along = path(page, oracle, nu=[10.0, 20.0], z=prices, epsilon=0.1)
+    for nu, run in along:
+        alone = boost(page, oracle, nu=nu, z=prices, epsilon=0.1)
+        assert run.class_certificate.lower <= alone.class_certificate.upper
 
 
 def test_paths_have_limits_at_each_value() -> None:

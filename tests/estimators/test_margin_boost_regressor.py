@@ -71,7 +71,7 @@ def test_predictions_need_no_examples_and_certificates_are_verified(tmp_path: Pa
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.interval_ == model.interval_ and len(pickle.dumps(model)) < 40_000
-    with pytest.raises(OptionError, match="no run"):
+    with pytest.raises(OptionError, match="without the run"):
         loaded.save_certificate(tmp_path / "proof.json", X, Y)
     unfitted: Any = clone(model)
     assert unfitted.get_params() == model.get_params()
@@ -97,6 +97,8 @@ def test_a_search_chooses_the_radius() -> None:
         ({"max_iter": 0}, "max_iter"),
         ({"parameters": {"nu": 3}}, "other than nu"),
         ({"parameters": {"width": 3}}, "width"),
+        ({"parameters": {"d0": np.ones(120) / 120}}, "d0"),
+        ({"parameters": {"start": None}}, "start"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -104,11 +106,47 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
         MarginBoostRegressor(**settings).fit(X, Y)
 
 
+def first_half(c: Any) -> Any:
+    return np.where(np.arange(len(c)) < len(c) // 2, 0.3, 1.0)
+
+
+def one_side(c: Any) -> Any:
+    return np.where(np.arange(len(c)) % 2, 1e-9, 1.0)
+
+
+@pytest.mark.parametrize("offset", [1e6, 1.7e9, 1e12, -1e12])
+def test_targets_with_an_offset_have_their_mean_below_the_upper_end(offset: float) -> None:
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(20, 2))
+        targets = offset + features[:, 0] + rng.normal(size=20)
+        model = MarginBoostRegressor("lpboost", nu=5, epsilon=1e-6).fit(features, targets)
+        mean = np.sort(np.abs(model.predict(features) - targets))[-5:].mean()
+        assert model.interval_.lower <= mean <= model.interval_.upper
+
+
+def test_shares_and_counts_are_of_the_weights_that_are_passed() -> None:
+    intervals = [
+        MarginBoostRegressor(nu=0.1, epsilon=0.02).fit(X, Y, np.full(60, weight)).interval_
+        for weight in (1.0, 1.0 / 60, 0.99 / 60, 2.0**-20)
+    ]
+    for interval, weight in zip(intervals, (1.0, 1.0 / 60, 0.99 / 60, 2.0**-20), strict=True):
+        assert (interval.lower, interval.upper) == pytest.approx((intervals[0].lower, intervals[0].upper), abs=1e-6)
+        assert interval.nu == pytest.approx(6.0 * weight)
+    with pytest.raises(ValueError, match="at most the sum of the weights"):
+        MarginBoostRegressor(nu=30).fit(X, Y, np.full(60, 0.01))
+    whole = MarginBoostRegressor(nu=6, epsilon=0.1).fit(X, Y, np.full(60, 0.1))
+    assert whole.interval_.nu == pytest.approx(6.0)
+
+
 def test_programs_with_another_value_are_refused() -> None:
     nu = parameter("the number of examples", COUNT)
     pages = [
         prototype("costly", lambda p, x: formula("(d - d0)**2/d0", CappedSimplex(x.c, p.nu), x.d0), nu=nu),
         prototype("half", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c, p.nu / 2)), nu=nu),
+        # Caps of some rows that are smaller than c / nu, so that the smallest quotient c / cap is nu.
+        prototype("uneven", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c * first_half(x.c), p.nu)), nu=nu),
+        prototype("one side", lambda p, x: CappedSimplexIndicator(CappedSimplex(x.c * one_side(x.c), p.nu)), nu=nu),
     ]
     for page in pages:
         with pytest.raises(OptionError, match="mean of the nu smallest margins"):
@@ -116,7 +154,7 @@ def test_programs_with_another_value_are_refused() -> None:
 
 
 def test_equal_targets_and_a_limit_are_said() -> None:
-    with pytest.raises(ValueError, match="at least two"):
+    with pytest.raises(ValueError, match="different numbers; got 60 samples with the target 1"):
         MarginBoostRegressor().fit(X, np.ones(len(Y)))
     with pytest.warns(ConvergenceWarning, match=r"max_iter.*least mean|least mean.*max_iter"):
         MarginBoostRegressor(max_iter=2, epsilon=1e-4).fit(X, Y)

@@ -44,6 +44,9 @@ EPS = float(np.finfo(np.float64).eps)
 FEASIBILITY_TOL = 8.0 * EPS
 """The largest distance to the domain, in the 1-norm, of a distribution that is not projected: it is rounding."""
 
+COUNT_ROUNDING = 1e-14
+"""The relative difference up to which the quotients c / cap of the examples count as equal."""
+
 
 @dataclass(frozen=True)
 class SoftMarginObjective:
@@ -95,12 +98,13 @@ class SoftMarginObjective:
 
     @property
     def nu(self) -> float | None:
-        """The count nu: the value is the mean of the nu smallest margins; None if F0 is not a cap."""
+        """The count nu: the value is the mean of the nu smallest margins; None if F0 is not the cap c / nu."""
         caps = self.F0.soft_margin_caps
-        if caps is None:
+        if caps is None or not caps.all():
             return None
-        alive = caps > 0
-        return float((self.examples.c[alive] / caps[alive]).min())
+        counts = self.examples.c / caps
+        smallest, largest = float(counts.min()), float(counts.max())
+        return smallest if largest <= smallest * (1.0 + COUNT_ROUNDING) else None
 
     @property
     def nonnegative_weights(self) -> bool:

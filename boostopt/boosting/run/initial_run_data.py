@@ -17,7 +17,7 @@ from boostopt._utils.validation import check_number, check_optional
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
-from boostopt.boosting.column_pool import ColumnPool
+from boostopt.boosting.column_pool import ColumnPool, check_stored_margins
 from boostopt.boosting.run.run import recomputed_bounds
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import load, remove_partial_files
@@ -62,7 +62,11 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         majority=oracle.majority,
         formulation_digest=text_digest(problem.formulation.source_file),
     )
-    return record if options.start is None else _warm_started(record, oracle, options.start.record)
+    if options.start is None:
+        return record
+    if options.start.loaded:
+        check_stored_margins(options.start.record.pool, oracle)
+    return _warm_started(record, oracle, options.start.record)
 
 
 def _initial_state(problem: Problem, bounds: OracleBounds) -> State:
@@ -177,6 +181,7 @@ def _from_checkpoint(
             f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: "
             f"{reason_of(failure)}. Move the file away, or pass the path of a new file."
         ) from failure
+    check_stored_margins(record.pool, oracle)
     # The oracle recomputes the bound instead of trusting the file.
     bounds = recomputed_bounds(record.state.bounds, problem, oracle)
     # The former reason is removed, because the limits may have changed.

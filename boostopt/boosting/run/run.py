@@ -15,6 +15,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisV
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.column_pool import check_stored_margins
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.limited_formulation import LimitedWeights
 from boostopt.boosting.objectives.soft_margin import FEASIBILITY_TOL, SoftMarginObjective
@@ -222,6 +223,8 @@ class Run:
         ------
         OptionError
             The oracle has other examples, another class or other limits; or the program has no soft margin.
+        DataError
+            The margins in the file of a loaded run are not those of its hypotheses.
         """
         check_oracle(oracle)
         oracle, record = require_oracle(oracle, "the best hypothesis under given weights"), self.record
@@ -233,9 +236,11 @@ class Run:
         formulation = record.problem.formulation
         if isinstance(formulation, LimitedWeights) and not formulation.has_limits_of(oracle):
             raise OptionError(
-                "expected the limits of the class in the run; its right sides or its price are other numbers. The file "
-                "of the run was changed: make the run again."
+                "expected the limits of the class in the run; its right sides, their errors or its price are other "
+                "numbers. The file of the run was changed: make the run again."
             )
+        if self.loaded:
+            check_stored_margins(record.pool, oracle)
         return self._class_certificate(recomputed_bounds(record.state.bounds, record.problem, oracle), False)
 
     def _class_certificate(self, bounds: OracleBounds, recorded: bool) -> ClassCertificate:

@@ -78,6 +78,10 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
                 f"{np.abs(self.training_values).max():.6g}. Correct it."
             )
 
+    @property
+    def is_evaluable(self) -> bool:
+        return self.estimator is not None
+
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         """Return h(x) in [-1, 1] for each example.
 

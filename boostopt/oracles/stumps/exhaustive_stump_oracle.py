@@ -95,6 +95,8 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
     def group_of(self, hypothesis: Hypothesis) -> int:
         """Return the feature of an upward stump, and this number plus the number of features of a downward one.
 
+        A constant counts as a stump of feature 0 with its sign.
+
         Raises
         ------
         ProblemError
@@ -102,7 +104,11 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
         """
         if not isinstance(hypothesis, Stump) or (hypothesis.sign < 0 and not self.reflexive):
             raise ProblemError(f"expected a stump of {self}; got {hypothesis}. Pass one of this class.")
-        return hypothesis.feature + (self._features if hypothesis.sign < 0 else 0)
+        if len(self._sorted.thresholds):
+            return hypothesis.feature + (self._features if hypothesis.sign < 0 else 0)
+        # Without thresholds, the class has the constants alone, whatever feature and threshold name them.
+        is_negative = float(hypothesis(self._examples.X[:1])[0]) < 0.0
+        return self._features if is_negative and self.reflexive else 0
 
     def best_after_costs(self, query: Query, costs: Float[Array, " groups"]) -> Answer:
         """Return the stumps with the largest edges less the costs of their groups.
