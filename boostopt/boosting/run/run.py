@@ -211,7 +211,8 @@ class Run:
         """Return the certificate over the class with a new upper bound, by one query to the oracle.
 
         The method does not trust a file: it makes the distribution of the proof feasible, and the oracle computes the
-        largest edge of its class. Use it to prove the upper bound of a loaded run again. The state of the oracle does
+        largest edge of its class, and the margins of the hypotheses. Only margins of classifiers that the file does not
+        hold are those of the file. Use it to prove the upper bound of a loaded run again. The state of the oracle does
         not change.
 
         Parameters
