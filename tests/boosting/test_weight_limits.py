@@ -317,9 +317,9 @@ def test_a_checkpoint_with_changed_margins_is_refused(tmp_path: Path) -> None:
 
 
 def test_constants_have_the_price_of_the_first_feature_whatever_names_them() -> None:
-    same = np.full((6, 2), 3.0)
+    equal_rows = np.full((6, 2), 3.0)
     labels = np.array([1, 1, 1, 1, 1, -1])
-    stumps = DecisionStumps(same, labels)
+    stumps = DecisionStumps(equal_rows, labels)
     oracle = LimitedClass(stumps, Budget(np.array([1.0, 0.0]), 0.3))
     for stump in (Stump(0, -math.inf, 1, 2), Stump(1, -math.inf, 1, 2), Stump(0, 5.0, -1, 2), Stump(1, 2.0, 1, 2)):
         assert stumps.group_of(stump) == 0
@@ -338,8 +338,8 @@ def test_paths_take_arrays_with_one_value_an_example_beside_limits() -> None:
     oracle, prices = limited(), np.linspace(0.0, 0.1, len(X))
     along = path(page, oracle, nu=[10.0, 20.0], z=prices, epsilon=0.1)
     for nu, run in along:
-        alone = boost(page, oracle, nu=nu, z=prices, epsilon=0.1)
-        assert run.class_certificate.lower <= alone.class_certificate.upper
+        single = boost(page, oracle, nu=nu, z=prices, epsilon=0.1)
+        assert run.class_certificate.lower <= single.class_certificate.upper
 
 
 def test_paths_have_limits_at_each_value() -> None:
