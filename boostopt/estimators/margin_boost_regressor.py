@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_count, format_interval
+from boostopt._utils.validation import check_positive
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
@@ -294,7 +295,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         Weights below 1 are scaled if nu is less than one example: caps c / nu of at least 1 do not bind, so that the
         value is the largest residual, as the mean of less than one example is.
         """
-        y = np.asarray(targets, dtype=np.float64)
+        y, radius = np.asarray(targets, dtype=np.float64), check_positive("radius", self.radius)
         if y.min() == y.max():
             raise ProblemError(
                 f"the targets y must be different numbers; got {format_count(len(y), 'sample')} with the target "
@@ -314,7 +315,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
             c, scaled_count = c * factor, max(count * factor, 1.0)
         else:
             scaled_count = max(count, 1.0)
-        return RegressionStumps(examples.X, examples.classes[examples.codes], c, self.radius), scaled_count, count
+        return RegressionStumps(examples.X, examples.classes[examples.codes], c, radius), scaled_count, count
 
 
 def _require_mean_of_residuals(
