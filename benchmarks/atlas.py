@@ -141,7 +141,7 @@ def claims_table(session: Session) -> Iterator[str]:
                 str(count.n_solves),
                 str(count.n_claims),
                 *(str(sum(gap > limit for gap in count.gaps)) for limit in LIMITS),
-                f"{max(count.gaps, default=math.nan):.1e}" if count.gaps else "-",
+                f"{max(count.gaps):.1e}" if count.gaps else "-",
                 str(count.n_without_gap),
                 str(count.n_modest),
             ]

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("", "tests")]
@@ -47,6 +47,15 @@ def forgeries(number: int) -> tuple[Counter[str], list[str]]:
             return Counter(), [f"seed {number}: {error}"]
 
 
+ATTACKS: Mapping[str, Attack] = {
+    "pairs": pairs,
+    "runs": attack_run,
+    "classes": attack_class,
+    "forgeries": forgeries,
+}
+"""The attacks by the name of their option, in the order of the table."""
+
+
 def attack(name: str, attack_one: Attack, numbers: range) -> tuple[Counter[str], int]:
     """Attack so often, print what is false at once, and return the counts."""
     counts, false, start = Counter[str](), 0, time.process_time()
@@ -64,17 +73,12 @@ def attack(name: str, attack_one: Attack, numbers: range) -> tuple[Counter[str],
 def main() -> None:
     """Run the attacks and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("pairs", "runs", "classes", "forgeries"):
+    for name in ATTACKS:
         parser.add_argument(f"--{name}", type=int, default=0, metavar="COUNT")
     parser.add_argument("--seed", type=int, default=0, help="number of the first attack")
     options = parser.parse_args()
     print("| attack | programs or batches | counted | false |\n|---|---|---|---|")
-    for name, attack_one in (
-        ("pairs", pairs),
-        ("runs", attack_run),
-        ("classes", attack_class),
-        ("forgeries", forgeries),
-    ):
+    for name, attack_one in ATTACKS.items():
         count = getattr(options, name) // (BATCH if name == "forgeries" else 1)
         if count:
             counts, false = attack(name, attack_one, range(options.seed, options.seed + count))

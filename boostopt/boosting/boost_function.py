@@ -164,11 +164,13 @@ def select_examples(
 ) -> tuple[npt.ArrayLike | None, dict[str, Any]]:
     """Return the reference distribution and the parameters of a formulation for the examples of an oracle that count.
 
-    Arrays with one value for each row of the oracle lose the values of the rows with multiplicity 0.
+    Arrays with one value for each row of the oracle lose the values of the rows with multiplicity 0. Functions of the
+    round stay: a schedule selects their values.
     """
     values = dict(parameters)
-    for name in formulation.example_parameters & {name for name, value in values.items() if value is not None}:
-        values[name] = oracle.select_examples(check_array(name, values[name]))
+    for name in formulation.example_parameters & values.keys():
+        if values[name] is not None and not callable(values[name]):
+            values[name] = oracle.select_examples(check_array(name, values[name]))
     return None if d0 is None else oracle.select_examples(check_array("d0", d0)), values
 
 

@@ -205,11 +205,7 @@ def path(
         formulation_object,
         oracle,
         options.get("d0"),
-        {
-            name: options[name]
-            for name in formulation_object.example_parameters & options.keys()
-            if not callable(options[name])
-        },
+        {name: options[name] for name in formulation_object.example_parameters & options.keys()},
     )
     options = {**options, **example_parameters, **({} if d0 is None else {"d0": d0})}
     name, values, fixed = _path_values(formulation_object, options)

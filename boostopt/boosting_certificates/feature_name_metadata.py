@@ -9,9 +9,9 @@ FEATURES_KEY = "features"
 """Key of the feature names, in the order of the columns."""
 
 
-def feature_metadata(names: Sequence[str]) -> dict[str, Any]:
+def feature_metadata(names: Sequence[Any] | None) -> dict[str, Any]:
     """Return the feature names as metadata, by which `boostopt verify` finds the columns of a table; {} if none."""
-    return {FEATURES_KEY: list(names)} if names else {}
+    return {} if names is None or not len(names) else {FEATURES_KEY: [str(name) for name in names]}
 
 
 def feature_names(metadata: object) -> tuple[str, ...]:

@@ -450,8 +450,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             )
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
-        names: Any = getattr(self, "feature_names_in_", None)
-        options = feature_metadata(() if names is None else [str(name) for name in names])
+        options = feature_metadata(getattr(self, "feature_names_in_", None))
         run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), options)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -31,6 +31,7 @@ from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, check_shar
 from boostopt.estimators.training.training_data import weighted_examples
 from boostopt.oracles import RegressionStumps
 from boostopt.oracles.feature_validation import checked_features
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import default_formulation_name
 
@@ -39,10 +40,7 @@ FORMULATION = default_formulation_name()
 CHECKED = ("epsilon", "eta", "parameters", "backend", "max_iter", "time_limit")
 """Parameters that are those of the classifier."""
 
-EPSILON = float(np.finfo(np.float64).eps)
-"""The distance of 1 from the next float."""
-
-ROUNDING = 16.0 * EPSILON
+ROUNDING = 16.0 * MACHINE_EPSILON
 """The rounding of a residual, of its margin and of a prediction, over the largest residual and the middle target."""
 
 
@@ -256,8 +254,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 "a certificate needs the run of a fit; this regressor came from a pickle or a copy, without the "
                 "run. Save the certificate after the fit."
             )
-        names: Any = getattr(self, "feature_names_in_", None)
-        options = feature_metadata(() if names is None else [str(name) for name in names])
+        options = feature_metadata(getattr(self, "feature_names_in_", None))
         self.run_.save_certificate(path, self.class_of(X, y, sample_weight), options)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -324,7 +321,7 @@ def _require_mean_of_residuals(
     """Raise OptionError unless the value over the class is the mean of the nu smallest margins."""
     objective = Problem.create(formulation, oracle.c, None, epsilon, None, parameters).objective
     caps = None if objective is None else objective.F0.soft_margin_caps
-    if caps is None or not np.allclose(caps, oracle.c / parameters["nu"], rtol=4.0 * EPSILON, atol=0.0):
+    if caps is None or not np.allclose(caps, oracle.c / parameters["nu"], rtol=4.0 * MACHINE_EPSILON, atol=0.0):
         raise OptionError(
             f"expected a formulation whose value over a class is the mean of the nu smallest margins, such as lpboost "
             f"or erlpboost; {formulation.name} has another value. Choose one, or call boost with RegressionStumps."

@@ -48,6 +48,7 @@ from boostopt.verification.class_statements import (
     oracle_of_file,
     query_oracle,
     require_multiplicities,
+    require_rows_of_limits,
 )
 from boostopt.verification.described_files.described_class_writer import RunLimits, save_described_class_certificate
 from boostopt.verification.described_files.functions_as_problems import is_described
@@ -285,7 +286,7 @@ def verify_class_certificate(
     F = build_regularizer(document, A)
     point = None if d is None else _feasible_point(A, F, d)
     weights = document.c / document.c.sum() if d is None else _query_weights(F, d)
-    answer = query_oracle(oracle, weights if limits is None else np.append(weights, limits.prices))
+    answer = query_oracle(oracle, weights, limits)
     computed = hypothesis_margins(document.hypotheses, n + k, document.t, oracle, answer) if U is None else U
     margins = as_margin_matrix(computed)
     if limits is not None:
@@ -311,11 +312,7 @@ def _margins_within_limits(
     document: CertificateDocument, rows: Float[Array, "rows t"], limits: StatedLimits, row_errors: Float[Array, " k"]
 ) -> Float[Array, "N t"]:
     """Return the margins of the examples; Rejected if the weights of the file are not proved to keep the limits."""
-    if rows.shape != (document.N + len(limits.prices), document.t):
-        reject(
-            f"the margins must have {document.N} rows of examples and {len(limits.prices)} of limits, and "
-            f"{document.t} columns; they have the shape {rows.shape}"
-        )
+    require_rows_of_limits(rows.shape, document.N, document.t, limits)
     if not keeps_limits(-rows[document.N :], limits.right_sides, row_errors, document.arrays["w"]):
         reject("its weights are not proved to keep the limits of the class")
     return rows[: document.N]

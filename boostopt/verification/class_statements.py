@@ -94,11 +94,14 @@ def require_multiplicities(oracle: Oracle, c: np.ndarray) -> None:
         reject("the certificate has other multiplicities than the oracle")
 
 
-def query_oracle(oracle: Oracle, d: ExampleVector) -> Answer:
-    """Return the oracle's answer to d, and restore the state of the oracle; Rejected if it raises an error."""
-    state = oracle.state()
+def query_oracle(oracle: Oracle, d: ExampleVector, limits: StatedLimits | None = None) -> Answer:
+    """Return the oracle's answer to d and the prices of limits, if there are any; Rejected if it raises an error.
+
+    The state of the oracle is restored.
+    """
+    state, weights = oracle.state(), d if limits is None else np.append(d, limits.prices)
     try:
-        return oracle.best(Query(d, 1, lambda u: 0.0))
+        return oracle.best(Query(weights, 1, lambda u: 0.0))
     except BoostoptError as failure:
         reject(f"the oracle has no answer under the weights of the file: {reason_of(failure)}"[:400])
     finally:
@@ -114,6 +117,16 @@ def checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Arr
     if not np.array_equal(limits.right_sides, oracle.right_sides):
         reject("the file states other right sides of the limits than the oracle has")
     return oracle.row_errors
+
+
+def require_rows_of_limits(shape: tuple[int, ...], N: int, t: int, limits: StatedLimits) -> None:
+    """Reject margins without a row for each of N examples and, below these, for each limit, and t columns."""
+    k = len(limits.prices)
+    if shape != (N + k, t):
+        reject(
+            f"the margins must have {N} rows of examples and {k} of limits, and {t} columns; they have the shape "
+            f"{shape}"
+        )
 
 
 def hypothesis_margins(hypotheses: Sequence[Any], N: int, t: int, oracle: Oracle, answer: Answer) -> MarginMatrix:

@@ -85,8 +85,8 @@ def draw(rng: np.random.Generator) -> tuple[Array, Array, Array, float]:
     return X, y, c, float(rng.uniform(1.0, c.sum()))
 
 
-def settings(name: str, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the accuracy and the parameters of a formulation of the soft margin."""
+def settings(rng: np.random.Generator) -> dict[str, Any]:
+    """Return the accuracy and the largest number of rounds of a run."""
     epsilon = float(10.0 ** rng.uniform(-6, -1))
     return {"epsilon": epsilon, "max_rounds": int(rng.integers(1, 40))}
 
@@ -99,7 +99,7 @@ def class_interval(run: Any) -> tuple[float, float]:
 def attack_stumps(rng: np.random.Generator) -> tuple[str, float, float, float]:
     """Soft margins over stumps."""
     (X, y, c, nu), name = draw(rng), str(rng.choice(SOFT_MARGINS))
-    run = boost(name, DecisionStumps(X, y, c), nu=nu, **settings(name, rng))
+    run = boost(name, DecisionStumps(X, y, c), nu=nu, **settings(rng))
     return name, *class_interval(run), largest_soft_margin(stump_margins(X, y), c, nu)
 
 
@@ -114,7 +114,7 @@ def attack_schedule(rng: np.random.Generator) -> tuple[str, float, float, float]
     changes: dict[str, Any] = (
         {"nu": count} if rng.random() < 0.5 else {"nu": nu, "eta": lambda number, row: 2.0**number}
     )
-    run = boost("erlpboost", DecisionStumps(X, y, c), **changes, **settings("erlpboost", rng))
+    run = boost("erlpboost", DecisionStumps(X, y, c), **changes, **settings(rng))
     value = float(run.problem.template.parameters.nu)
     return f"nu = {value}", *class_interval(run), largest_soft_margin(stump_margins(X, y), c, value)
 
@@ -125,7 +125,7 @@ def attack_limits(rng: np.random.Generator) -> tuple[str, float, float, float]:
     costs, coefficients = rng.uniform(-0.5, 1.0, X.shape[1]), rng.uniform(-1.0, 1.0, len(y)) / len(y)
     budget, limit = float(rng.uniform(0.1, 1.0)), float(rng.uniform(0.0, 0.3))
     oracle = LimitedClass(DecisionStumps(X, y, c), [Budget(costs, budget), MarginLimit(coefficients, limit)])
-    run = boost(name, oracle, nu=nu, **settings(name, rng))
+    run = boost(name, oracle, nu=nu, **settings(rng))
     interval = certify_limits(run).interval
     # Stumps with equal margins of different features have different costs.
     columns = list[tuple[float, ...]]()
@@ -145,7 +145,7 @@ def attack_classes(rng: np.random.Generator) -> tuple[str, float, float, float]:
     oracle = MulticlassStumps(X, labels, c)
     nu = float(rng.uniform(1.0, oracle.c.sum()))
     name = str(rng.choice(SOFT_MARGINS))
-    run = boost(name, oracle, nu=nu, **settings(name, rng))
+    run = boost(name, oracle, nu=nu, **settings(rng))
     rows = oracle.pair_examples
     other_codes = np.array([(0, 1, 2).index(int(label)) for label in oracle.pair_classes])
     columns = list[Array]()
@@ -161,7 +161,7 @@ def attack_numbers(rng: np.random.Generator) -> tuple[str, float, float, float]:
     (X, y, c, _), name = draw(rng), str(rng.choice(SOFT_MARGINS))
     targets = y + rng.normal(size=len(y)) * 10.0 ** rng.integers(-2, 3)
     oracle, nu = RegressionStumps(X, targets, c, float(rng.uniform(0.2, 3.0))), float(rng.uniform(1.0, c.sum()))
-    run = boost(name, oracle, nu=nu, **settings(name, rng))
+    run = boost(name, oracle, nu=nu, **settings(rng))
     loss = smallest_tube_loss(all_values(X), targets, c, nu, oracle.target_scale)
     return name, *class_interval(run), -loss / oracle.residual_scale
 
@@ -171,7 +171,7 @@ def attack_trees(rng: np.random.Generator) -> tuple[str, float, float, float]:
     (all_X, all_y, all_c, largest_nu), name = draw(rng), str(rng.choice(SOFT_MARGINS))
     X, y, c = all_X[:9, :2], all_y[:9], all_c[:9]
     nu = min(largest_nu, float(c.sum()))
-    run = boost(name, DepthTwoTrees(X, y, c), nu=nu, **settings(name, rng))
+    run = boost(name, DepthTwoTrees(X, y, c), nu=nu, **settings(rng))
     sides = splits(X)
     leaves = distinct([np.where(side, a, b) for side in sides for a, b in itertools.product((-1.0, 1.0), repeat=2)])
     columns = [np.where(root, one, two) * y for root in sides for one in leaves.T for two in leaves.T]

@@ -32,6 +32,7 @@ from boostopt.verification.class_statements import (
     oracle_of_file,
     query_oracle,
     require_multiplicities,
+    require_rows_of_limits,
 )
 from boostopt.verification.described_files.described_verdict import (
     FORMAT,
@@ -247,14 +248,11 @@ def _verdict(
     # A point that is not feasible may have weights that are beyond floats, so that it is checked before the query.
     value = None if point is None else upper_bound(F.problem, point)
     weights = examples.c / examples.c.sum() if point is None else query_weights(F, point)
-    answer = query_oracle(oracle, weights if limits is None else np.append(weights, limits.prices))
+    answer = query_oracle(oracle, weights, limits)
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     all_margins = as_margin_matrix(hypothesis_margins(hypotheses, N + k, t, oracle, answer) if U is None else U)
-    if limits is not None and all_margins.shape != (N + k, t):
-        reject(
-            f"the margins must have {N} rows of examples and {k} of limits, and {t} columns; they have the shape "
-            f"{all_margins.shape}"
-        )
+    if limits is not None:
+        require_rows_of_limits(all_margins.shape, N, t, limits)
     margins = all_margins[:N]
     check_margins(margins, N, t, parse_text(data["U"], "digest"))
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))

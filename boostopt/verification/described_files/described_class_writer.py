@@ -193,8 +193,8 @@ def _proof(
         value = upper_bound(functions[0].problem, point)
         weights = query_weights(functions[0], point)
         limits = None if run_limits is None else run_limits.limits
-        query = weights if limits is None else np.append(weights, limits.prices)
-        upper = class_upper_bound(functions[0], point, value, weights, query_oracle(oracle, query).edge_bound, limits)
+        edge_bound = query_oracle(oracle, weights, limits).edge_bound
+        upper = class_upper_bound(functions[0], point, value, weights, edge_bound, limits)
     loss = MAX_LOSS * max(1.0, abs(certificate.lower), abs(certificate.upper) if upper is not None else 0.0)
     is_proved = floor_float(lower) >= certificate.lower - loss
     if not (is_proved and (upper is None or ceil_float(upper) <= certificate.upper + loss)):
