@@ -358,6 +358,26 @@ def test_minorants_touch_at_their_point_and_have_the_slopes_that_are_proposed(na
         assert float((weighted_sum(slopes, balls(u)) + offset).mid()) == pytest.approx(value, abs=1e-6 * size)
 
 
+@NAMES
+def test_the_map_of_directions_multiplies_by_their_matrices(name: str) -> None:
+    case, rng = CASES[name], np.random.default_rng([list(CASES).index(name), 7])
+    first, following, _, signs = random_tangents(case, rng)
+    for tangents in (first, following, signs):
+        weights = rng.exponential(size=1)
+        with np.errstate(all="ignore"):  # a step may lead far away
+            directions = np.nan_to_num(case.function.directions(tangents, weights), posinf=0.0, neginf=0.0)
+            product = case.function.direction_map(tangents, weights)
+        m, k, r = directions.shape
+        y, Z = rng.normal(size=(m, r)), rng.normal(size=(m, k, 3))
+        # In a projection large entries cancel: what is left is as exact as they are.
+        entries = getattr(product, "_scales", directions)
+        size = 1e-13 * max(float(np.abs(entries).max(initial=0.0)), 1e-300) * k
+        assert product.size == r
+        assert product.multiply(y) == pytest.approx(np.einsum("mkr,mr->mk", directions, y), abs=10 * size)
+        expected = np.einsum("mkr,mkq->mrq", directions, Z)
+        assert product.multiply_transpose(Z) == pytest.approx(expected, abs=10 * size)
+
+
 @pytest.mark.every(2)
 @NAMES
 @SEEDS

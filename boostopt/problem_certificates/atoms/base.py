@@ -209,6 +209,10 @@ class DirectionMap:
         self._directions = np.nan_to_num(directions, posinf=0.0, neginf=0.0)
         self.size: int = directions.shape[2]
 
+    def matrices(self) -> Float[Array, "m k r"]:
+        """Return the map of each group as a matrix."""
+        return self._directions
+
     def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
         """Return the changes of the slopes by steps."""
         return np.einsum("mkr,mr->mk", self._directions, steps)
@@ -234,6 +238,10 @@ class DiagonalMap(DirectionMap):
         self._last = None if last is None else np.nan_to_num(last, posinf=0.0, neginf=0.0)
         self.size: int = scales.shape[1]
 
+    def matrices(self) -> Float[Array, "m k r"]:
+        result = self._scales[:, :, None] * np.eye(self.size)
+        return result if self._last is None else np.concatenate([result, self._last[:, None, :]], axis=1)
+
     def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
         changes = self._scales * steps
         if self._last is None:
@@ -243,6 +251,35 @@ class DiagonalMap(DirectionMap):
     def multiply_transpose(self, changes: Float[Array, "m k q"]) -> Float[Array, "m r q"]:
         result = self._scales[:, :, None] * changes[:, : self.size]
         return result if self._last is None else result + self._last[:, :, None] * changes[:, -1:]
+
+
+class ProjectionMap(DirectionMap):
+    """A `DirectionMap` by the matrices S (I - q qᵀ), S = diag(scales): I - q qᵀ is a projection, or I where q is 0.
+
+    Parameters
+    ----------
+    scales
+        The diagonals of S, shape (m, k).
+    normals
+        The vectors q, of length 1 or 0, shape (m, k).
+    """
+
+    def __init__(self, scales: Float[Array, "m k"], normals: Float[Array, "m k"]) -> None:
+        self._scales = np.nan_to_num(scales, posinf=0.0, neginf=0.0)
+        self._normals = np.nan_to_num(normals, posinf=0.0, neginf=0.0)
+        self.size: int = scales.shape[1]
+
+    def matrices(self) -> Float[Array, "m k r"]:
+        projections = np.eye(self.size) - self._normals[:, :, None] * self._normals[:, None, :]
+        return self._scales[:, :, None] * projections
+
+    def multiply(self, steps: Float[Array, "m r"]) -> Float[Array, "m k"]:
+        parts = np.sum(self._normals * steps, axis=1, keepdims=True)
+        return self._scales * (steps - parts * self._normals)
+
+    def multiply_transpose(self, changes: Float[Array, "m k q"]) -> Float[Array, "m r q"]:
+        scaled = self._scales[:, :, None] * changes
+        return scaled - self._normals[:, :, None] * (self._normals[:, None, :] @ scaled)
 
 
 class Function(ABC):
@@ -292,13 +329,13 @@ class Function(ABC):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         """Return the slopes of the minorants in floating point."""
 
-    @abstractmethod
     def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
         """Return the changes of the slopes by a unit step of each of r unknowns a group.
 
         A step y lowers the bound by about |y|^2 / 2, if the atom has the multiplier `weights` > 0: so a shortest step
-        costs least.
+        costs least. A class defines this method or `direction_map`.
         """
+        return self.direction_map(tangents, weights).matrices()
 
     def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         """Return `directions` as a map, which may need less memory than they."""
@@ -425,8 +462,6 @@ def normalized(weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
 
 
-def simplex_directions(scales: Float[Array, "m k"]) -> Float[Array, "m k k"]:
-    """Return the columns of S (I - q qᵀ), S = diag(scales), q = scales / |scales|: changes whose sum is 0."""
-    units = scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300)
-    identity = np.eye(scales.shape[1])
-    return scales[:, :, None] * (identity - units[:, :, None] * units[:, None, :])
+def simplex_map(scales: Float[Array, "m k"]) -> ProjectionMap:
+    """Return the map by S (I - q qᵀ), S = diag(scales), q = scales / |scales|: to changes whose sum is 0."""
+    return ProjectionMap(scales, scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300))

@@ -17,14 +17,15 @@ from boostopt.problem_certificates.arithmetic.balls import NOT_A_NUMBER, ONE, ZE
 from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
     Bounds,
+    DirectionMap,
     Function,
     MinorantFamily,
     Tangents,
     columns_of,
     intersection,
     normalized,
-    simplex_directions,
     simplex_family,
+    simplex_map,
     tied_entries,
     unit_rows,
 )
@@ -59,11 +60,11 @@ class Extreme(Function):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
-        return simplex_directions(np.sqrt(tangents.parameters / (weights[:, None] * tangents.widths)))
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
+        return simplex_map(np.sqrt(tangents.parameters / (weights[:, None] * tangents.widths)))
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
-        changes = np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        changes = self.direction_map(tangents, weights).multiply(steps)
         return tangents.with_parameters(normalized(np.maximum(tangents.parameters + changes, 0.0)))
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
@@ -143,13 +144,13 @@ class SumOfLargest(Function):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         delta = tangents.parameters
         free = np.maximum(delta * (1 - delta), 1e-14)
-        return simplex_directions(np.sqrt(free / (weights[:, None] * tangents.widths)))
+        return simplex_map(np.sqrt(free / (weights[:, None] * tangents.widths)))
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
-        changed = tangents.parameters + np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        changed = tangents.parameters + self.direction_map(tangents, weights).multiply(steps)
         changed = np.clip(changed, 0, 1)
         return tangents.with_parameters(self.projection(changed, changed * (1 - changed) + 1e-14))
 

@@ -49,8 +49,8 @@ from boostopt.problem_certificates.atoms.base import (
     magnitude_bounds,
     nonnegative,
     normalized,
-    simplex_directions,
     simplex_family,
+    simplex_map,
     unit_rows,
 )
 from boostopt.problem_certificates.atoms.largest_entries import probabilities
@@ -182,12 +182,12 @@ class LogSumExp(Function):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         return tangents.parameters
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
-        return simplex_directions(np.sqrt(tangents.parameters / weights[:, None]))
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
+        return simplex_map(np.sqrt(tangents.parameters / weights[:, None]))
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
         p = tangents.parameters
-        changes = np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        changes = self.direction_map(tangents, weights).multiply(steps)
         return tangents.with_parameters(normalized(np.maximum(p + changes, p / 10)))
 
     def minorant(self, tangents: Tangents, i: int, bounds: Sequence[Bounds]) -> tuple[list[Ball], Ball]:
@@ -236,11 +236,6 @@ class QuadraticOverLinear(Function):
     def slopes(self, tangents: Tangents) -> Float[Array, "m k"]:
         w = tangents.parameters
         return np.hstack([2 * w, -np.sum(w * w, axis=1, keepdims=True)])
-
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
-        w, scale = tangents.parameters, 1 / np.sqrt(2 * weights[:, None] * tangents.widths)
-        entries = 2 * scale[:, :, None] * np.eye(w.shape[1])
-        return np.concatenate([entries, -2 * (scale * w)[:, None, :]], axis=1)
 
     def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         w, scale = tangents.parameters, 1 / np.sqrt(2 * weights[:, None] * tangents.widths)

@@ -35,6 +35,7 @@ from boostopt.problem_certificates.atoms.base import (
     DirectionMap,
     Function,
     MinorantFamily,
+    ProjectionMap,
     Tangents,
     columns_of,
     free_family,
@@ -128,10 +129,6 @@ class SumNorm(Norm):
         result = Tangents(np.clip(u / distance, -1, 1), widths, orientations)
         return result.with_parameters(result.oriented(result.parameters))
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
-        scales = 1 / np.sqrt(weights[:, None] * tangents.widths)
-        return scales[:, :, None] * np.eye(scales.shape[1])
-
     def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         return DiagonalMap(1 / np.sqrt(weights[:, None] * tangents.widths))
 
@@ -187,7 +184,7 @@ class PNorm(Norm):
         result = Tangents(delta, sizes + distance, orientations)
         return result.with_parameters(result.oriented(delta))
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         delta = tangents.parameters
         q = self.p / (self.p - 1)
         # The tangent plane of the dual ball; for p other than 2 within entries that are not nearly 0.
@@ -195,11 +192,10 @@ class PNorm(Norm):
         normals = entries * np.sign(delta) * np.abs(delta) ** (q - 1)
         normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         inner = (self._dual_norms(delta) < 1 - 1e-9).astype(float)  # within the ball every direction is free
-        projections = np.eye(delta.shape[1]) - (1 - inner)[:, :, None] * normals[:, :, None] * normals[:, None, :]
-        return (entries / np.sqrt(weights[:, None] * tangents.widths))[:, :, None] * projections
+        return ProjectionMap(entries / np.sqrt(weights[:, None] * tangents.widths), (1 - inner) * normals)
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
-        delta = tangents.parameters + np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        delta = tangents.parameters + self.direction_map(tangents, weights).multiply(steps)
         delta = tangents.oriented(delta)
         return tangents.with_parameters(delta / np.maximum(1.0, self._dual_norms(delta)))
 
@@ -253,17 +249,16 @@ class MaximumNorm(Norm):
         delta = delta * np.minimum(1.0, sizes / (0.1 * distance))  # at 0, every slope of the dual ball
         return Tangents(delta, sizes - np.abs(u) + distance, orientations)
 
-    def directions(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "m k r"]:
+    def direction_map(self, tangents: Tangents, weights: Float[Array, " m"]) -> DirectionMap:
         delta = tangents.parameters
         inner = np.abs(delta).sum(axis=1, keepdims=True) < 1 - 1e-9  # within the ball every direction is free
         scales = np.sqrt(np.where(inner, 1.0, np.abs(delta)) / (weights[:, None] * tangents.widths))
         units = scales / np.maximum(np.linalg.norm(scales, axis=1, keepdims=True), 1e-300)
         units = np.where(inner, 0.0, units)
-        signed = np.sign(delta) * units
-        return scales[:, :, None] * (np.eye(delta.shape[1]) - signed[:, :, None] * signed[:, None, :])
+        return ProjectionMap(scales, np.sign(delta) * units)
 
     def step(self, tangents: Tangents, weights: Float[Array, " m"], steps: Float[Array, "m r"]) -> Tangents:
-        changes = np.einsum("mkr,mr->mk", self.directions(tangents, weights), steps)
+        changes = self.direction_map(tangents, weights).multiply(steps)
         delta = tangents.oriented(tangents.parameters + changes)
         return tangents.with_parameters(delta / np.maximum(1.0, np.abs(delta).sum(axis=1, keepdims=True)))
 
