@@ -89,11 +89,8 @@ def cumulative_sum_form(expression: Any, arguments: Sequence[AffineForm]) -> Aff
     if axis is None:
         argument, axis = argument.reshaped((len(argument),)), 0
     positions = np.moveaxis(np.arange(len(argument)).reshape(argument.shape), axis, -1)
-    terms: dict[int, list[tuple[int, int]]] = {}
-    for line in positions.reshape(math.prod(positions.shape[:-1]), positions.shape[-1]).tolist():
-        for count, k in enumerate(line, 1):
-            terms[k] = [(0, place) for place in line[:count]]
-    return argument.weighted_sums(None, [terms[k] for k in range(len(argument))], tuple(expression.shape))
+    lines = positions.reshape(math.prod(positions.shape[:-1]), positions.shape[-1])
+    return argument.partial_sums(lines).reshaped(tuple(expression.shape))
 
 
 def add_form(expression: Any, arguments: Sequence[AffineForm]) -> AffineForm:

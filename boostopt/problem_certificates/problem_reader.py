@@ -24,6 +24,7 @@ from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.arithmetic.affine_forms import (
     AffineForm,
+    Row,
     RowBlock,
     concatenated,
     sum_of_forms,
@@ -590,14 +591,17 @@ def with_unit_sum(problem: ReadProblem, positions: Int[Array, " k"]) -> ReadProb
         selected = [i for i in np.flatnonzero(is_full).tolist() if _are_similar(coefficients[[i], :].data)]
         if not selected:
             return block
-        entries = list(zip(block.rows, block.offsets, strict=True))
+        form, offsets = block.form(), block.offsets
+        entries = list[tuple[Row, Ball]]()
         for i in selected:
-            row, offset = entries[i]
+            row = block.rows[i]
             shift = min((row[j] for j in positions.tolist()), key=lambda value: abs(float(value.mid())))
             rest = {j: value - shift if j in unit_entries else value for j, value in row.items()}
-            entries[i] = {j: value for j, value in rest.items() if not value == 0}, offset + shift
-        form = block.form()
-        return type(form).of_entries(entries, (len(entries),)).block(block.n_unknowns)
+            entries.append(({j: value for j, value in rest.items() if not value == 0}, offsets[i] + shift))
+        both = form.concatenated([form, form.of_entries(entries, (len(entries),))])
+        places = np.arange(len(form))
+        places[selected] = len(form) + np.arange(len(selected))
+        return both.selected(places, (len(form),)).block(block.n_unknowns)
 
     return replace(
         problem,

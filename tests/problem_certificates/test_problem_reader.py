@@ -55,6 +55,7 @@ EXPRESSIONS: dict[str, Expression] = {
     "sum keepdims": lambda x, X, S: cp.sum(X, axis=0, keepdims=True),
     "mean": lambda x, X, S: cp.mean(X, axis=0),
     "cumsum": lambda x, X, S: cp.cumsum(X, axis=1),
+    "cumsum of columns and of all": lambda x, X, S: cp.cumsum(X, axis=0) + cp.sum(cp.cumsum(X)),
     "diff": lambda x, X, S: cp.diff(x),
     "trace": lambda x, X, S: cp.trace(S) + cp.trace(S @ P),
     "diagonal": lambda x, X, S: cp.diag(S) + cp.diag(cp.diag(x[:3])) @ np.ones(3),

@@ -172,6 +172,21 @@ class AffineForm:
         ]
         return self.of_entries(entries, shape)
 
+    def partial_sums(self, lines: Int[Array, "m k"]) -> AffineForm:
+        """Return the sum of each entry and of those before it in its line, as a form of one dimension.
+
+        Parameters
+        ----------
+        lines
+            The positions of the entries of each line; each entry is in one line.
+        """
+        entries: list[tuple[Row, Ball]] = [({}, ZERO)] * len(self)
+        for line in lines.tolist():
+            total: tuple[Row, Ball] = {}, ZERO
+            for k in line:
+                total = entries[k] = combination(((ONE, *total), (ONE, self.rows[k], self.offsets[k])))
+        return self.of_entries(entries, (len(self),))
+
     def product_from_left(self, factor: AffineForm) -> AffineForm:
         """Return the matrix product of a constant form with this one, both of two dimensions."""
         (m, k), n = factor.shape, self.shape[1]

@@ -328,6 +328,14 @@ class FloatForm(AffineForm):
         )
         return self.image(_without_zeros(weights), _without_zeros(radius), shape)
 
+    def partial_sums(self, lines: Int[Array, "m k"]) -> FloatForm:
+        places = np.argsort(lines, axis=None)  # of each entry in the lines
+        terms = [lines[k // lines.shape[1], : k % lines.shape[1] + 1] for k in places.tolist()]
+        pointers = np.cumsum([0, *map(len, terms)])
+        columns = np.concatenate([np.zeros(0, dtype=int), *terms])
+        weights = scipy.sparse.csr_array((np.ones(len(columns)), columns, pointers), shape=(len(self), len(self)))
+        return self.image(weights, None, (len(self),))
+
     def product_from_left(self, factor: AffineForm) -> FloatForm:
         (m, _), n = factor.shape, self.shape[1]
         weights, radius = as_float_form(factor).constant_matrices()
@@ -500,9 +508,11 @@ class FloatRowBlock(RowBlock):
                 "constant terms must be finite floats; got a larger product of constants. Scale the data."
             )
         self.rows: Sequence[Row] = SparseRows(self.floats, self.radius)
-        self.support: Array = np.unique(
-            self.floats.indices if self.radius is None else np.concatenate([self.floats.indices, self.radius.indices])
-        )
+        is_used = np.zeros(n_unknowns, dtype=bool)
+        for part in (self.floats, self.radius):
+            if part is not None:
+                is_used[part.indices] = True
+        self.support: Array = np.flatnonzero(is_used)
 
     @property
     def offsets(self) -> Sequence[Ball]:
