@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -60,6 +61,9 @@ SMALL_GAP = 1e-8
 
 MAX_COSTLY_GAP = 1e-4
 """The same, where each step needs a large system."""
+
+MAX_QUICK_COEFFICIENTS = 200_000
+"""Number of coefficients of arguments of atoms from which a program chooses slopes at kinks before steps do."""
 
 KINK_DISTANCE = 1e-4
 """Distance of arguments from a kink, relative to the largest one of an atom, from which it counts as a kink."""
@@ -201,6 +205,28 @@ def _use_minorants(
     def use_choice(choice: Choice) -> str:
         return _use_choice(read, interval, box, bound_rows.without_multipliers(choice), change)
 
+    def use_program() -> None:
+        """Use the multipliers and the slopes at kinks that a program chooses, and steps from them."""
+        proposal = program_choice(read, initial_choice(read, point, PROGRAM_WIDTH), box)
+        if proposal is None:
+            return
+        use_choice(proposal)
+        if has_slow_steps and interval.scaled_gap <= SMALL_GAP:
+            return
+        for choice in improved_choices(read, proposal, point, box.box, WIDTHS[0], N_STEPS):
+            use_choice(choice)
+
+    n_coefficients = sum(node.arguments.floats.nnz for node in read.nodes)
+    has_slow_steps = n_coefficients > MAX_QUICK_COEFFICIENTS and _is_near_kink(read, point)
+    has_program = False
+    if has_slow_steps:
+        for choice in islice(proposed_choices(read, point, box.box, WIDTHS[0], 0), 1):
+            failure = use_choice(choice) or failure
+        if interval.scaled_gap > max(goal, POOR_GAP):
+            use_program()
+            has_program = True
+        if interval.scaled_gap <= SMALL_GAP:
+            return failure
     for width in WIDTHS:
         previous_gap = interval.scaled_gap
         for choice in proposed_choices(read, point, box.box, width, N_STEPS):
@@ -219,12 +245,9 @@ def _use_minorants(
         if interval.is_lower_end_near(read):
             return failure
         gap = interval.scaled_gap
-        if width == WIDTHS[0] and gap > max(goal, SMALL_GAP) and (gap > POOR_GAP or _is_near_kink(read, point)):
-            start = initial_choice(read, point, PROGRAM_WIDTH)
-            proposal = program_choice(read, start, box)
-            if proposal is not None:
-                for choice in (proposal, *improved_choices(read, proposal, point, box.box, width, N_STEPS)):
-                    use_choice(choice)
+        is_poor = gap > POOR_GAP or (gap > SMALL_GAP and _is_near_kink(read, point))
+        if width == WIDTHS[0] and not has_program and gap > goal and is_poor:
+            use_program()
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:

@@ -11,7 +11,7 @@ x lies in a box, and perhaps on the simplex. Two bounds are needed, and neither 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -72,6 +72,10 @@ KINK_WIDTH = 1e-6
 
 N_KINK_STEPS = 12
 """Maximum number of steps that choose them."""
+
+SOLVER_OPTIONS: Mapping[str, Mapping[str, Any]] = {"HIGHS": {"highs_options": {"simplex_strategy": 4}}}
+"""Options of solvers of conjugates: few weights are between their bounds, so the primal simplex method needs few
+steps."""
 
 START_FRACTIONS = (0.0, 1e-7, 1e-5, 1e-9)
 """Fractions of the inner point in the points at which tangents are taken. Near a kink, the one point leads to good
@@ -187,15 +191,35 @@ class PartialMinimum:
             self._centered = with_unit_sum(self._free, self._positions) if self.on_simplex else self._free
             self._find_interior()
 
-    def __reduce__(self) -> tuple[type[PartialMinimum], tuple[Any, ...]]:
-        """Return the arguments of the constructor: a copy reads the problem again, because balls cannot be copied."""
-        arguments = (self.name, self.description, self.lower, self.upper, self.on_simplex, self.inside)
-        return PartialMinimum, arguments
+    def __reduce__(self) -> tuple[Callable[..., PartialMinimum], tuple[Any, ...]]:
+        """Return what makes a copy. The copy reads the problem again, because balls cannot be copied."""
+        arguments = vars(self).get("_arguments")
+        if arguments is None:
+            arguments = (self.name, self.description, self.lower, self.upper, self.on_simplex, self.inside)
+        return PartialMinimum.unread, arguments
+
+    @classmethod
+    def unread(cls, *arguments: Any) -> PartialMinimum:
+        """Return the function of arguments of the constructor that were checked, which reads its problem when used.
+
+        The processes of solvers get copies and use the description alone.
+        """
+        copy = cls.__new__(cls)
+        vars(copy)["_arguments"] = arguments
+        return copy
+
+    def __getattr__(self, name: str) -> Any:
+        arguments = vars(self).get("_arguments")
+        if arguments is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+        vars(self).update(vars(PartialMinimum(*arguments)))
+        vars(self).pop("_arguments", None)  # another thread may have read it, too
+        return getattr(self, name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PartialMinimum:
         """Return a copy of the same description: CVXPY's copies of variables do not fit their expressions."""
-        constructor, arguments = self.__reduce__()
-        return constructor(*arguments)
+        make, arguments = self.__reduce__()
+        return make(*arguments)
 
     def _check_quadratic_forms(self) -> None:
         """Refuse quadratic forms that are neither convex nor concave, also if their matrices are declared to be so.
@@ -434,7 +458,8 @@ class PartialMinimum:
         """Return a proposal for the maximum of <z, x> - f(x), by a solver or by the usual one."""
         self._slope.value = z
         clear_variable_values(self._conjugate_problem)
-        failure = solve_quietly(self._conjugate_problem, solver or self._solver)
+        solver = solver or self._solver
+        failure = solve_quietly(self._conjugate_problem, solver, **SOLVER_OPTIONS.get(solver, {}))
         with working_precision():
             values = None if failure is not None else self._outer.point_of_values()
             problem = self._outer.with_linear_term(self._positions, -z).with_present_duals()

@@ -19,6 +19,7 @@ from boostopt import ProblemError
 from boostopt.checks.edge_checks import check_edge
 from boostopt.functions.edge_functions.largest_edge import MaximumEdge
 from boostopt.functions.regularizers.capped_simplex import CappedSimplex
+from boostopt.problem_certificates.minorants import minorant_search
 from boostopt.programs.cvxpy_functions import cvxpy_regularizer, partial_minimum
 from boostopt.programs.cvxpy_functions.cvxpy_edges import CvxpyEdges
 from boostopt.programs.cvxpy_functions.cvxpy_regularizer import CvxpyRegularizer
@@ -40,6 +41,30 @@ def test_a_kink_certifies(name: str) -> None:
 def test_a_kink_certifies_whatever_the_solver(name: str, backend: str) -> None:
     solution = kinked_program(name, 300, 15).solve(backend, tol=1e-6)
     assert solution.certificate.scaled_gap <= 1e-6
+
+
+@pytest.mark.thorough
+def test_a_program_chooses_the_slopes_of_many_sums_before_steps_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 700  # 245,000 coefficients: a step takes longer than the program
+    c = np.full(n, 1 / n)
+    F = CvxpyRegularizer(CappedSimplex(np.ones(n), 0.2 * n), lambda d: cp.norm1(cp.cumsum(d - c)), c)
+    z = np.random.default_rng(3).normal(size=n)
+    sizes = list[int]()
+    steps = minorant_search.improved_choices
+
+    def counted(problem: Any, *arguments: Any, **options: Any) -> Any:
+        sizes.append(problem.n)
+        return steps(problem, *arguments, **options)
+
+    monkeypatch.setattr(minorant_search, "improved_choices", counted)
+    bound = F.conjugate_at(z)
+    d: Any = cp.Variable(n)
+    problem: Any = cp.Problem(
+        cp.Maximize(z @ d - cp.norm1(np.tri(n) @ (d - c))), [cp.sum(d) == 1, d >= 0, d <= 1 / (0.2 * n)]
+    )
+    best = problem.solve("CLARABEL")
+    assert best - 1e-7 <= bound.value <= best + 1e-7
+    assert not sizes
 
 
 def test_the_kinks_are_named() -> None:

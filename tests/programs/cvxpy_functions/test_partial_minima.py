@@ -206,11 +206,11 @@ def test_a_solver_that_lies_inside_proves_nothing_false(lie: str, monkeypatch: p
     F = CvxpyRegularizer(SIMPLEX, transport, UNIFORM)
     rng, solve = np.random.default_rng(9), partial_minimum.solve_quietly
 
-    def answer(problem: Any, solver: str) -> BaseException | None:
+    def answer(problem: Any, solver: str, **options: Any) -> BaseException | None:
         if lie == "no answer":
             return RuntimeError("none")
         if lie != "stale":
-            solve(problem, solver)
+            solve(problem, solver, **options)
         for variable in problem.variables():
             junk = rng.normal(size=variable.shape)
             variable.save_value(junk if lie in ("junk", "stale") else variable.value)
@@ -300,6 +300,24 @@ def test_a_copy_for_another_process_has_the_same_bounds() -> None:
     copy, z = pickle.loads(pickle.dumps(F)), np.linspace(-1, 1, N)
     assert copy.conjugate_at(z).value == F.conjugate_at(z).value
     assert copy.value(UNIFORM) == F.value(UNIFORM)
+
+
+def test_a_copy_reads_its_problem_when_a_bound_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    F, n_reads = CvxpyRegularizer(CAPPED, transport, UNIFORM), list[int]()
+    read = partial_minimum.read_problem
+
+    def counted(problem: Any) -> Any:
+        n_reads.append(1)
+        return read(problem)
+
+    monkeypatch.setattr(partial_minimum, "read_problem", counted)
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(F))))
+    copy.cvxpy_value(cp.Variable(N))
+    assert not n_reads
+    assert copy.value(UNIFORM) == F.value(UNIFORM)
+    assert len(n_reads) == 1
+    with pytest.raises(AttributeError, match="no attribute"):
+        _ = copy._minimum.nothing
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
