@@ -59,9 +59,8 @@ def test_a_program_chooses_the_slopes_of_many_sums_before_steps_do(monkeypatch: 
     monkeypatch.setattr(minorant_search, "improved_choices", counted)
     bound = F.conjugate_at(z)
     d: Any = cp.Variable(n)
-    problem: Any = cp.Problem(
-        cp.Maximize(z @ d - cp.norm1(np.tri(n) @ (d - c))), [cp.sum(d) == 1, d >= 0, d <= 1 / (0.2 * n)]
-    )
+    sides: list[Any] = [cp.sum(d) == 1, d >= 0, d <= 1 / (0.2 * n)]
+    problem: Any = cp.Problem(cp.Maximize(z @ d - cp.norm1(np.tri(n) @ (d - c))), sides)
     best = problem.solve("CLARABEL")
     assert best - 1e-7 <= bound.value <= best + 1e-7
     assert not sizes
