@@ -25,6 +25,7 @@ from boostopt.rows.loop_selection import (
     MIN_THREAD_ENTRIES,
     THREADS_VARIABLE,
     VARIABLE,
+    core_count,
     map_ranges,
     thread_count,
     uses_compiled_loops,
@@ -175,8 +176,6 @@ def test_loops_are_compiled_where_no_folder_can_be_written() -> None:
 
 
 def test_threads_are_those_of_the_setting_and_of_the_limit_of_a_solve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
-    assert thread_count(1 << 40) == 1
     monkeypatch.setenv(THREADS_VARIABLE, "3")
     assert [thread_count(k * MIN_THREAD_ENTRIES) for k in (0, 1, 2, 3, 9)] == [1, 1, 2, 3, 3]
     with thread_limit(2):
@@ -187,6 +186,33 @@ def test_threads_are_those_of_the_setting_and_of_the_limit_of_a_solve(monkeypatc
         monkeypatch.setenv(THREADS_VARIABLE, setting)
         with pytest.raises(OptionError, match=r"BOOSTOPT_THREADS must be a whole number from 1 on; got .* Remove"):
             thread_count(1)
+
+
+@pytest.mark.parametrize(
+    ("n_cores", "openmp", "n_threads"),
+    [(1, None, 1), (2, None, 2), (8, None, 2), (8, "1", 1), (8, "16", 2), (8, "2,1", 2), (8, "0", 2), (2, "", 2)],
+)
+def test_two_threads_are_the_default_where_the_process_may_have_them(
+    n_cores: int, openmp: str | None, n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    monkeypatch.setattr(loop_selection, "core_count", lambda: n_cores)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if openmp is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", openmp)
+    assert thread_count(1 << 40) == n_threads
+    assert thread_count(MIN_THREAD_ENTRIES) == 1
+
+
+@needs_numba
+@pytest.mark.thorough
+def test_a_process_of_joblib_has_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    from joblib import Parallel, delayed
+
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    n_processes = max(2, core_count())
+    counts = Parallel(n_jobs=n_processes)(delayed(thread_count)(1 << 40) for _ in range(2))
+    assert counts == [1, 1]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
