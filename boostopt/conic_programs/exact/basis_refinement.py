@@ -84,7 +84,7 @@ def refine(
 def _first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
     """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits."""
     system = basis_system(exact, basis)
-    if system.n_expected_digits > MANY_DIGITS:
+    if system.needs_more_digits(MANY_DIGITS):
         approximation = BasicSolution(exact, basis, n_digits=N_APPROXIMATE_DIGITS, system=system)
         if not approximation.is_optimal:
             return approximation

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 from flint import fmpq
 
 from boostopt.conic_programs.conic_program import Numbers
-from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import ZERO, ExactSystem, SingularSystemError
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_array, rational_matrix
 from boostopt.conic_programs.exact.rationals import FloatRationals
-
-ZERO = fmpq(0)
-"""The number 0, which is not made anew for each variable."""
 
 
 class ExactProgram:
@@ -50,7 +47,7 @@ class ExactProgram:
         A, m = program.A, len(program.b)
         self._matrix = rational_matrix(A, numbers)
         self._rationals = FloatRationals(numbers)
-        zeros: list[fmpq] = [fmpq(0)] * m
+        zeros: list[fmpq] = [ZERO] * m
         self._n: int = A.shape[1]
         self._pointers: list[int] = A.indptr.tolist()
         self._places: list[int] = A.indices.tolist()
@@ -108,6 +105,15 @@ class ExactProgram:
         if lower is not None and value < lower:
             return value - lower
         return value - upper if upper is not None and value > upper else ZERO
+
+    def largest_violation(self, variables: Iterable[int], x: Sequence[fmpq]) -> fmpq:
+        """Return the largest size of the violations of some variables at a point, or 0."""
+        largest = ZERO
+        for j in variables:
+            value, lower, upper = x[j], self.lower[j], self.upper[j]
+            if (lower is not None and value < lower) or (upper is not None and value > upper):
+                largest = max(largest, abs(self.violation(j, value)))
+        return largest
 
     def is_fixed(self, j: int) -> bool:
         """Return whether the bounds of variable j are equal."""
@@ -171,7 +177,7 @@ class BasicSolution:
             upper = program.upper[j]
             self.x[j] = self.x[j] if upper is None else upper
         for j in basis.basic:
-            self.x[j] = fmpq(0)
+            self.x[j] = ZERO
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
         basic_costs = cost_array.selected(np.array(basis.basic, dtype=int)).fmpqs()
@@ -179,9 +185,10 @@ class BasicSolution:
         self.y_array: RationalArray = fmpq_array(self.y)
         self._reduced_costs = cost_array.less(program.products(self.y_array))
         self._program = program
-        self.primal_violation: fmpq = max((abs(program.violation(j, self.x[j])) for j in basis.basic), default=fmpq(0))
-        numerators = self._reduced_costs.numerators.tolist()
-        largest = max((abs(cost) for j, cost in enumerate(numerators) if cost and self._is_wrong(j, cost)), default=0)
+        self.primal_violation: fmpq = program.largest_violation(basis.basic, self.x)
+        numerators = self._reduced_costs.numerators
+        costs_not_0 = zip(np.flatnonzero(numerators).tolist(), numerators[numerators != 0].tolist(), strict=True)
+        largest = max((abs(cost) for j, cost in costs_not_0 if self._is_wrong(j, cost)), default=0)
         self.dual_violation: fmpq = fmpq(largest, self._reduced_costs.denominator)
         if n_digits is not None:
             tolerance = fmpq(1, 2 ** (n_digits // 2))
@@ -203,8 +210,8 @@ class BasicSolution:
 
     def _is_wrong(self, j: int, sign: int) -> bool:
         """Return whether variable j is not at the bound that a reduced cost of a sign needs."""
-        bound = self._program.lower[j] if sign > 0 else self._program.upper[j]
-        return bound is None or self.x[j] != bound
+        bound, value = self._program.lower[j] if sign > 0 else self._program.upper[j], self.x[j]
+        return bound is None or (value is not bound and value != bound)  # most nonbasic variables are the bound itself
 
     @property
     def is_optimal(self) -> bool:
