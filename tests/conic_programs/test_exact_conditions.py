@@ -7,15 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
-from conic_programs.small_programs import INF, linear_program
+from conic_programs.small_programs import INF, linear_program, random_program
 
 from boostopt import ConicProgram, certify_problem, exact_optimum, load_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
 from boostopt.conic_programs.exact.exact_optimum import prove_at_basis
-from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 from boostopt.errors import ProblemError
 
@@ -74,6 +75,29 @@ def test_a_basis_of_a_small_program_is_looked_for_without_presolve(monkeypatch: 
         monkeypatch.setattr(exact_optimum_module, "MAX_PLAIN_ENTRIES", max_entries)
         assert prove_at_basis(linear_program([[3.0]], [1.0], ([1.0], [1.0]))) is None
     assert tries == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["feasible", "any"])
+def test_a_basis_is_that_of_the_statuses(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statuses of all variables say the same as the numbers of the basic ones and the values of the others."""
+    n_at_upper = 0
+    for seed in range(30):
+        program = random_program(seed, 6, 9, kind)
+        bounds = program.lower, program.upper
+        equations = EquationProgram(
+            program.A, np.where(np.isfinite(program.row_lower), program.row_lower, 0.0), program.c, *bounds
+        )
+        basis = solve_by_simplex(equations, has_presolve=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(highspy.Highs, "getBasicVariables", lambda solver: (highspy.HighsStatus.kError, []))
+            expected = solve_by_simplex(equations, has_presolve=False)
+        assert (basis is None) == (expected is None)
+        if basis is not None and expected is not None:
+            is_boxed = np.isfinite(program.lower) & np.isfinite(program.upper) & (program.lower < program.upper)
+            assert basis.basic == expected.basic
+            assert basis.at_upper == {j for j in expected.at_upper if is_boxed[j]}
+            n_at_upper += len(basis.at_upper)
+    assert n_at_upper
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-12])

@@ -327,37 +327,32 @@ class _Elimination:
     def __init__(self, columns: Sequence[Column], rows: Sequence[Column]) -> None:
         self.first: list[tuple[int, int]] = []
         self.last: list[tuple[int, int]] = []
-        self._columns, self._rows = columns, rows
-        self._row_counts, self._column_counts = [len(row) for row in rows], [len(column) for column in columns]
-        self._open_rows, self._open_columns = set(range(len(rows))), set(range(len(columns)))
-        self._single = [(True, i) for i, count in enumerate(self._row_counts) if count == 1]
-        self._single += [(False, j) for j, count in enumerate(self._column_counts) if count == 1]
-        while self._single:
-            is_row, index = self._single.pop()
-            if is_row and index in self._open_rows and self._row_counts[index] == 1:
-                column = next(j for j in rows[index] if j in self._open_columns)
-                self.first.append((index, column))
-                self._remove(index, column)
-            elif not is_row and index in self._open_columns and self._column_counts[index] == 1:
-                row = next(i for i in columns[index] if i in self._open_rows)
-                self.last.append((row, index))
-                self._remove(row, index)
-        self.remaining_rows: list[int] = sorted(self._open_rows)
-        self.remaining_columns: list[int] = sorted(self._open_columns)
-        empty_rows = [i for i in self.remaining_rows if not self._row_counts[i]]
-        if empty_rows or any(not self._column_counts[j] for j in self.remaining_columns):
+        row_counts, column_counts = [len(row) for row in rows], [len(column) for column in columns]
+        is_open_row, is_open_column = [True] * len(rows), [True] * len(columns)
+        singles = [(True, i) for i, count in enumerate(row_counts) if count == 1]
+        singles += [(False, j) for j, count in enumerate(column_counts) if count == 1]
+        while singles:
+            is_row, index = singles.pop()
+            if is_row and is_open_row[index] and row_counts[index] == 1:
+                row, column = index, next(j for j in rows[index] if is_open_column[j])
+                self.first.append((row, column))
+            elif not is_row and is_open_column[index] and column_counts[index] == 1:
+                row, column = next(i for i in columns[index] if is_open_row[i]), index
+                self.last.append((row, column))
+            else:
+                continue
+            is_open_row[row] = is_open_column[column] = False
+            for j in rows[row]:
+                column_counts[j] -= 1
+                if column_counts[j] == 1 and is_open_column[j]:
+                    singles.append((False, j))
+            for i in columns[column]:
+                row_counts[i] -= 1
+                if row_counts[i] == 1 and is_open_row[i]:
+                    singles.append((True, i))
+        self.remaining_rows: list[int] = [i for i, is_open in enumerate(is_open_row) if is_open]
+        self.remaining_columns: list[int] = [j for j, is_open in enumerate(is_open_column) if is_open]
+        if not all(row_counts[i] for i in self.remaining_rows) or not all(
+            column_counts[j] for j in self.remaining_columns
+        ):
             raise SingularSystemError("a row or a column of the nucleus is empty")
-
-    def _remove(self, row: int, column: int) -> None:
-        self._open_rows.discard(row)
-        self._open_columns.discard(column)
-        for j in self._rows[row]:
-            if j in self._open_columns:
-                self._column_counts[j] -= 1
-                if self._column_counts[j] == 1:
-                    self._single.append((False, j))
-        for i in self._columns[column]:
-            if i in self._open_rows:
-                self._row_counts[i] -= 1
-                if self._row_counts[i] == 1:
-                    self._single.append((True, i))

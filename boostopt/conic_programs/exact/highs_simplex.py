@@ -101,8 +101,8 @@ def solve_by_simplex(
         solver.setBasis(_to_highs(basis, program))
     with solver_call():
         solver.run()
-    last, status = solver.getBasis(), solver.getModelStatus()
-    if not last.valid:
+    status = solver.getModelStatus()
+    if not solver.getBasis().valid:
         return None
     dual_ray = None
     if status == highspy.HighsModelStatus.kInfeasible:
@@ -110,10 +110,34 @@ def solve_by_simplex(
             _, has_ray, values = solver.getDualRay()
         dual_ray = np.array(values, dtype=float) if has_ray else None
     is_optimal = status == highspy.HighsModelStatus.kOptimal
-    return replace(_from_highs(last.col_status, last.row_status), is_claimed_optimal=is_optimal, dual_ray=dual_ray)
+    return replace(_last_basis(solver, program), is_claimed_optimal=is_optimal, dual_ray=dual_ray)
 
 
-def _from_highs(columns: Any, rows: Any) -> SimplexBasis:
+def _last_basis(solver: Any, program: EquationProgram) -> SimplexBasis:
+    """Return the basis that HiGHS ended with.
+
+    Its numbers of the basic variables take far less time than the statuses of all variables, which are objects.
+    """
+    import highspy
+
+    n = len(program.c)
+    status, variables = solver.getBasicVariables()
+    if status != highspy.HighsStatus.kOk or len(variables) != len(program.b):
+        last = solver.getBasis()
+        return _basis_of_statuses(last.col_status, last.row_status)
+    basic = np.sort(np.where(variables >= 0, variables, n - 1 - variables))  # -1 is the first logical variable
+    is_boxed = np.isfinite(program.lower) & np.isfinite(program.upper) & (program.lower < program.upper)
+    is_boxed[basic[basic < n]] = False
+    boxed = np.flatnonzero(is_boxed)
+    if not boxed.size:
+        return SimplexBasis(tuple(basic.tolist()))
+    x = np.array(solver.getSolution().col_value, dtype=float)[boxed]
+    at_upper = boxed[np.abs(program.upper[boxed] - x) < np.abs(x - program.lower[boxed])]
+    return SimplexBasis(tuple(basic.tolist()), frozenset(at_upper.tolist()))
+
+
+def _basis_of_statuses(columns: Any, rows: Any) -> SimplexBasis:
+    """Return the basis with HiGHS's statuses of variables and equations."""
     import highspy
 
     statuses = highspy.HighsBasisStatus
@@ -127,10 +151,10 @@ def _to_highs(basis: SimplexBasis, program: EquationProgram) -> Any:
     import highspy
 
     statuses, n = highspy.HighsBasisStatus, len(program.c)
-    columns = [
-        statuses.kUpper if j in basis.at_upper else statuses.kLower if np.isfinite(lower) else statuses.kZero
-        for j, lower in enumerate(program.lower)
-    ]
+    at_bound = {True: statuses.kLower, False: statuses.kZero}
+    columns = [at_bound[has_lower] for has_lower in np.isfinite(program.lower).tolist()]
+    for j in basis.at_upper:
+        columns[j] = statuses.kUpper
     rows = [statuses.kLower] * len(program.b)
     for k in basis.basic:
         if k < n:
