@@ -166,7 +166,8 @@ class ExactSystem:
             triples = self._triples(rows, columns)
             if is_transposed:
                 triples = [(j, i, entry) for i, j, entry in triples]
-            self._solvers[k, is_transposed] = _BlockSolver(len(rows), triples)
+            twin = self._solvers.get((k, not is_transposed))
+            self._solvers[k, is_transposed] = _BlockSolver(len(rows), triples, twin)
         return self._solvers[k, is_transposed]
 
     def _triples(self, rows: list[int], columns: list[int]) -> list[Triple]:
@@ -233,10 +234,20 @@ def _number_of_digits(values: Sequence[fmpq]) -> int:
 
 
 class _BlockSolver:
-    """Solves a block: with factors in floats where it is large and they are accurate, else as a dense system."""
+    """Solves a block: with factors in floats where it is large and they are accurate, else as a dense system.
 
-    def __init__(self, size: int, triples: list[Triple]) -> None:
-        self._size, self._triples = size, triples
+    Parameters
+    ----------
+    size
+        Number of rows.
+    triples
+        The places and the entries.
+    twin
+        The solver of the transposed block; None if there is none.
+    """
+
+    def __init__(self, size: int, triples: list[Triple], twin: _BlockSolver | None = None) -> None:
+        self._size, self._triples, self._twin = size, triples, twin
         self._dense: Any = None
         self._sparse: tuple[SparseSystem, FloatFactors] | None = None
         if size >= MIN_SPARSE_SIZE or (size >= MIN_SHORT_SIZE and self._digits <= MAX_SHORT_DIGITS * size):
@@ -281,11 +292,17 @@ class _BlockSolver:
             share = self._size * max(1.0, self._size / DENSE_SIZE)
             if not is_granted(share * self.max_digits):
                 check_work(share * self.n_expected_digits)
-            entries = [fmpq(0)] * self._size**2
-            for i, k, entry in self._triples:
-                entries[i * self._size + k] = entry
-            self._dense = fmpq_mat(self._size, self._size, entries)
+            self._dense = self._dense_matrix()
         return _solve_dense(self._dense, right_side)
+
+    def _dense_matrix(self) -> Any:
+        """Return the block as a dense matrix; the transposed one of its twin takes less time to make."""
+        if self._twin is not None and self._twin._dense is not None:
+            return self._twin._dense.transpose()
+        entries = [ZERO] * self._size**2
+        for i, k, entry in self._triples:
+            entries[i * self._size + k] = entry
+        return fmpq_mat(self._size, self._size, entries)
 
 
 def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
