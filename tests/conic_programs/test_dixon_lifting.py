@@ -7,7 +7,7 @@ import pytest
 from flint import fmpq
 
 from boostopt.conic_programs.exact.dixon_lifting import Column, ExactSystem, SingularSystemError
-from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, count_work, is_granted, work_limit
 
 
 def columns_of(matrix: list[list[int]]) -> list[Column]:
@@ -93,6 +93,31 @@ def test_work_that_is_too_large_is_refused_in_advance() -> None:
         ExactSystem(columns_of(matrix)).solve(b)
     z = ExactSystem(columns_of(matrix)).solve(b)
     assert sum(int(value.q).bit_length() for value in z) > 1000
+
+
+def test_limits_of_work_within_limits_grant_no_more() -> None:
+    with work_limit(100):
+        with work_limit(1000):
+            assert is_granted(100) and not is_granted(101)
+            count_work(90)
+        with work_limit(10):
+            assert is_granted(10) and not is_granted(11)
+        assert is_granted(100)
+    assert is_granted(1000)
+
+
+@pytest.mark.parametrize("sizes", [[3, 1, 4, 2], [8], [1, 1, 1], [20, 30]])
+@pytest.mark.parametrize("denominators", [(1,), (1, 2, 4), (1, 3, 7, 10)])
+def test_expected_digits_are_compared_as_they_are(sizes: list[int], denominators: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(sizes))
+    columns: list[Column] = [
+        {i: entry / int(rng.choice(denominators)) for i, entry in column.items()}
+        for column in columns_of(block_matrix(rng, sizes, 9))
+    ]
+    expected = ExactSystem(columns).n_expected_digits
+    for factor in (0.5, 0.99, 1.0, 2.0, 100.0):
+        system = ExactSystem(columns)
+        assert system.needs_more_digits(factor * expected) == (expected > factor * expected)
 
 
 @pytest.mark.parametrize("sizes", [[3, 1, 4, 2], [8], [1, 1, 1]])

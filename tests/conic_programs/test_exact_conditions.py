@@ -7,14 +7,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import highspy
 import numpy as np
 import pytest
-from conic_programs.small_programs import INF, linear_program
+from conic_programs.small_programs import INF, linear_program, random_program
 
 from boostopt import ConicProgram, certify_problem, exact_optimum, load_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
-from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
+from boostopt.conic_programs.exact.exact_optimum import prove_at_basis
+from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
 from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 from boostopt.errors import ProblemError
 
@@ -60,6 +62,59 @@ def test_a_basis_is_looked_for_with_presolve_and_then_without(monkeypatch: pytes
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", record_presolve)
     assert exact_optimum(linear_program([[3.0]], [1.0], ([1.0], [INF]))).value == Fraction(1, 3)
     assert tries[:2] == [True, False]
+
+
+def test_a_basis_of_a_small_program_is_looked_for_without_presolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = list[bool]()
+
+    def record_presolve(program: EquationProgram, basis: Any = None, has_presolve: bool = True) -> None:
+        tries.append(has_presolve)
+
+    monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", record_presolve)
+    for max_entries in (0, 1):
+        monkeypatch.setattr(exact_optimum_module, "MAX_PLAIN_ENTRIES", max_entries)
+        assert prove_at_basis(linear_program([[3.0]], [1.0], ([1.0], [1.0]))) is None
+    assert tries == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["feasible", "any"])
+def test_a_basis_is_that_of_the_statuses(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The statuses of all variables say the same as the numbers of the basic ones and the values of the others."""
+    n_at_upper = 0
+    for seed in range(30):
+        program = random_program(seed, 6, 9, kind)
+        bounds = program.lower, program.upper
+        equations = EquationProgram(
+            program.A, np.where(np.isfinite(program.row_lower), program.row_lower, 0.0), program.c, *bounds
+        )
+        basis = solve_by_simplex(equations, has_presolve=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(highspy.Highs, "getBasicVariables", lambda solver: (highspy.HighsStatus.kError, []))
+            expected = solve_by_simplex(equations, has_presolve=False)
+        assert (basis is None) == (expected is None)
+        if basis is not None and expected is not None:
+            is_boxed = np.isfinite(program.lower) & np.isfinite(program.upper) & (program.lower < program.upper)
+            assert basis.basic == expected.basic
+            assert basis.at_upper == {j for j in expected.at_upper if is_boxed[j]}
+            n_at_upper += len(basis.at_upper)
+    assert n_at_upper
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-12])
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_a_rounded_ray_becomes_exact_at_its_basis(error: float, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The equations x + 3 y = 1 and 2 over free x and y contradict each other: multipliers with the sum 0 prove it."""
+
+    def answer(program: EquationProgram, **options: Any) -> SimplexBasis:
+        return SimplexBasis((0, 3), dual_ray=scale * np.array([-1.0, 1.0 + error]))
+
+    monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", answer)
+    free = [-INF] * 2, [INF] * 2
+    proof = prove_at_basis(linear_program([[1.0, 3.0], [1.0, 3.0]], [1.0, 1.0], ([1.0, 2.0], [1.0, 2.0]), free))
+    assert proof is not None and proof.status == "infeasible" and proof.y is not None
+    assert proof.y.fractions() == [-1, 1] if error else [-scale, scale]
+    feasible = linear_program([[1.0, 3.0], [1.0, 3.0]], [1.0, 1.0], ([1.0, 1.0], [1.0, 1.0]), free)
+    assert prove_at_basis(feasible) is None
 
 
 def test_the_smallest_second_order_cone_is_a_sign() -> None:

@@ -13,6 +13,7 @@ from flint import fmpq
 from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.rational_arrays import (
     RationalArray,
+    combined_columns,
     fmpq_array,
     fraction_array,
     rational_array,
@@ -82,3 +83,16 @@ def test_sums_products_and_differences_are_those_of_fractions() -> None:
     assert RationalArray(np.array([2, 3], dtype=object), 6).selected(np.array([False, True])).fractions() == [
         Fraction(1, 2)
     ]
+
+
+@pytest.mark.parametrize("numbers", get_args(Numbers))
+@pytest.mark.parametrize("seed", range(6))
+def test_products_with_some_columns_are_those_of_fractions(numbers: Numbers, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(0, 6)), int(rng.integers(1, 9))
+    entries = (rng.integers(-9, 10, (m, n)) / 10) * (rng.random((m, n)) < 0.5)
+    x = [Fraction(int(p), int(q)) for p, q in zip(rng.integers(-2, 3, n), rng.integers(1, 9, n), strict=True)]
+    matrix = scipy.sparse.csc_array(entries)
+    expected = [sum(meaning(entry, numbers) * z for entry, z in zip(row, x, strict=True)) for row in entries.tolist()]
+    assert combined_columns(matrix, fraction_array(x), numbers).fractions() == expected
+    assert combined_columns(matrix, zero_array(n), numbers).fractions() == [0] * m

@@ -228,14 +228,16 @@ def test_a_program_without_variables_has_the_value_of_its_offset() -> None:
 
 @pytest.mark.parametrize("seed", range(15))
 def test_false_bases_never_exclude_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A solver that calls bases by chance optimal changes nothing but the time."""
+    """A solver that calls bases by chance optimal, or infeasible by a ray by chance, changes nothing but the time."""
     lp = random_linear_program(seed)
     exact, rng = exact_optimum(lp), np.random.default_rng(seed)
 
     def basis_by_chance(equations: EquationProgram, basis: Any = None, **options: Any) -> SimplexBasis:
         m, n = equations.A.shape
         basic = np.sort(rng.permutation(n + m)[:m]).tolist()
-        return SimplexBasis(tuple(basic), frozenset(np.flatnonzero(rng.random(n) < 0.3).tolist()) - {*basic})
+        at_upper = frozenset(np.flatnonzero(rng.random(n) < 0.3).tolist()) - {*basic}
+        ray = rng.choice([-1.0, 0.0, 1.0, np.nan], m, p=[0.3, 0.3, 0.3, 0.1]) if rng.random() < 0.5 else None
+        return SimplexBasis(tuple(basic), at_upper, ray is None, ray)
 
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", basis_by_chance)
     monkeypatch.setattr(basis_refinement, "solve_by_simplex", basis_by_chance)

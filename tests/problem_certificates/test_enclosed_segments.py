@@ -72,3 +72,26 @@ def test_an_unknown_in_all_rows_changes_where_the_others_do_not_suffice() -> Non
         rows = scipy.sparse.csr_array(np.hstack([units, np.ones((n, 1))]))
         rows[[n - 1], [n - 1]] = 2.0
         assert EquationSystem(rows, np.zeros(n), np.ones(n)).is_independent
+
+
+@pytest.mark.parametrize(
+    ("entries", "point", "side", "holds"),
+    [
+        ([0.1, -0.3], [3.0, 1.0], 0.1 * 3 - 0.3, False),  # the floats satisfy it after rounding
+        ([0.1, -0.1], [3.0, 3.0], 0.0, True),
+        ([1.0, 2.0**-60], [1.0, 1.0], 1.0, False),  # by less than a rounding error of 1
+        ([1.0, -1.0], [0.3, 0.2], 0.3 - 0.2, True),
+        ([1e-200, 1.0], [1e-200, 0.0], 0.0, False),  # the product underflows to 0
+        ([1e-200, -1e-200], [1e-200, 1e-200], 0.0, True),
+        ([1e200, -1e200], [1e200, 1e200], 0.0, True),  # the products overflow
+        ([1e-150, -1.0], [1e-150, 1e-300], 0.0, False),  # the error of the product underflows
+    ],
+)
+def test_equations_of_fixed_unknowns_hold_exactly_or_not(
+    entries: list[float], point: list[float], side: float, holds: bool
+) -> None:
+    exact = sum(Fraction(a) * Fraction(x) for a, x in zip(entries, point, strict=True))
+    assert (exact == Fraction(side)) == holds
+    system = EquationSystem(scipy.sparse.csr_array(np.array([entries])), np.array([side]), np.zeros(2))
+    with np.errstate(all="ignore"):
+        assert (system.enclose(np.array(point)) is not None) == holds

@@ -23,7 +23,12 @@ from boostopt.conic_programs.exact.highs_simplex import (
     SimplexBasis,
     solve_by_simplex,
 )
-from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram, basis_system
+from boostopt.conic_programs.exact.rational_basic_solution import (
+    BasicSolution,
+    ExactProgram,
+    basis_system,
+    nonbasic_floats,
+)
 from boostopt.conic_programs.exact.work_limit import check_work
 
 MAX_REFINEMENTS = 12
@@ -84,7 +89,7 @@ def refine(
 def _first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
     """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits."""
     system = basis_system(exact, basis)
-    if system.n_expected_digits > MANY_DIGITS:
+    if system.needs_more_digits(MANY_DIGITS):
         approximation = BasicSolution(exact, basis, n_digits=N_APPROXIMATE_DIGITS, system=system)
         if not approximation.is_optimal:
             return approximation
@@ -103,13 +108,13 @@ def _program_of_corrections(
     primal_scale = _scale(solution.primal_violation, extra)
     dual_scale = _scale(solution.dual_violation, extra)
     n = len(program.c)
-    x = solution.x[:n]
+    residuals = solution.x[n:] if solution.is_exact else exact.residuals(solution.x[:n])
     return EquationProgram(
         A=program.A,
-        b=_scaled(exact.residuals(x), primal_scale),
-        c=_scaled(solution.reduced_costs[:n], dual_scale),
-        lower=_scaled_bounds(exact.lower, x, primal_scale, -math.inf),
-        upper=_scaled_bounds(exact.upper, x, primal_scale, math.inf),
+        b=_scaled(residuals, primal_scale),
+        c=_scaled(solution.reduced_cost_array.selected(np.arange(n)).fmpqs(), dual_scale),
+        lower=_scaled_bounds(program.lower, exact.lower, program, solution, primal_scale),
+        upper=_scaled_bounds(program.upper, exact.upper, program, solution, primal_scale),
     )
 
 
@@ -120,14 +125,21 @@ def _scale(violation: fmpq, extra: int) -> fmpq:
     return fmpq(2 ** min(exponent + extra, MAX_EXPONENT))
 
 
-def _scaled_bounds(bounds: Sequence[fmpq | None], x: Sequence[fmpq], scale: fmpq, infinity: float) -> Array:
-    results = list[float]()
-    for bound, value in zip(bounds, x, strict=False):  # bounds of logical variables follow
-        if bound is None:
-            results.append(infinity)
-        else:  # most variables are the bound itself
-            results.append(0.0 if bound is value else to_float((bound - value) * scale))
-    return np.array(results, dtype=float)
+def _scaled_bounds(
+    bounds: Array, exact_bounds: Sequence[fmpq | None], program: EquationProgram, solution: BasicSolution, scale: fmpq
+) -> Array:
+    """Return the scaled distances of bounds from the solution, where nonbasic variables are at bounds, or 0."""
+    values = nonbasic_floats(program)
+    at_upper = [*solution.basis.at_upper]
+    upper = program.upper[at_upper]
+    values[at_upper] = np.where(np.isfinite(upper), upper, values[at_upper])
+    with np.errstate(over="ignore"):
+        results = (bounds - values) * float(scale.p)
+    for j in solution.basis.basic:
+        bound = exact_bounds[j]
+        if j < len(results) and bound is not None:
+            results[j] = to_float((bound - solution.x[j]) * scale)
+    return results
 
 
 def _scaled(values: Sequence[fmpq], scale: fmpq) -> Array:

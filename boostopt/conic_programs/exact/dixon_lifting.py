@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
@@ -34,7 +34,7 @@ from boostopt.conic_programs.exact.rational_sparse_systems import (
     solve_whole_numbers,
     system_of_whole_numbers,
 )
-from boostopt.conic_programs.exact.work_limit import check_work, count_work
+from boostopt.conic_programs.exact.work_limit import check_work, count_work, is_granted
 
 MIN_SPARSE_SIZE = 250
 """Smallest block that is solved with factors in floats first."""
@@ -53,6 +53,9 @@ WORK_SHARE = 0.5
 
 WORD = 64
 """Number of binary digits of a number of the machine."""
+
+ZERO = fmpq(0)
+"""The number 0, which is not made anew for each variable."""
 
 Column = Mapping[int, fmpq]
 """Nonzero entries of a column by their rows."""
@@ -99,50 +102,61 @@ class ExactSystem:
     @cached_property
     def n_expected_digits(self) -> float:
         """Number of binary digits that the solution of the nucleus is expected to have."""
+        return sum(size * solver.n_expected_digits for size, solver in self._long_solvers())
+
+    def needs_more_digits(self, n_digits: float) -> bool:
+        """Return whether the solution of the nucleus is expected to have more than so many binary digits."""
+        is_short = sum(size * solver.max_digits for size, solver in self._long_solvers()) <= n_digits
+        return not is_short and self.n_expected_digits > n_digits
+
+    def _long_solvers(self) -> Iterator[tuple[int, _BlockSolver]]:
+        """Yield the number of rows and the solver of each block of several rows."""
         sizes = ((k, len(rows)) for k, (rows, _) in enumerate(self._blocks))
-        return sum(size * self._solver(k, is_transposed=False).n_expected_digits for k, size in sizes if size > 1)
+        yield from ((size, self._solver(k, is_transposed=False)) for k, size in sizes if size > 1)
 
     def solve(self, b: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return z with B z = b; numbers near it where a number of binary digits after the point is given."""
-        remainder, z = list(b), [fmpq(0)] * len(b)
+        remainder, z = list(b), [ZERO] * len(b)
 
         def assign(j: int, value: fmpq) -> None:
-            value = _round_down(value, n_digits)
-            z[j] = value
             if value:
+                z[j] = value = _round_down(value, n_digits)
                 for i, entry in self._columns[j].items():
                     remainder[i] -= entry * value
 
         for i, j in self._first:
-            assign(j, remainder[i] / self._rows[i][j])
+            if remainder[i]:
+                assign(j, remainder[i] / self._columns[j][i])
         for k, (rows, columns) in enumerate(self._blocks):
             values = self._solver(k, is_transposed=False).solve([remainder[i] for i in rows], n_digits)
             for j, value in zip(columns, values, strict=True):
                 assign(j, value)
         for i, j in reversed(self._last):
-            assign(j, remainder[i] / self._rows[i][j])
+            if remainder[i]:
+                assign(j, remainder[i] / self._columns[j][i])
         count_work(_number_of_digits(z))
         return z
 
     def solve_transposed(self, c: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return y with Bᵀ y = c, or numbers near it as `solve`."""
-        remainder, y = list(c), [fmpq(0)] * len(c)
+        remainder, y = list(c), [ZERO] * len(c)
 
         def assign(i: int, value: fmpq) -> None:
-            value = _round_down(value, n_digits)
-            y[i] = value
             if value:
+                y[i] = value = _round_down(value, n_digits)
                 for j, entry in self._rows[i].items():
                     remainder[j] -= entry * value
 
         for i, j in self._last:
-            assign(i, remainder[j] / self._rows[i][j])
+            if remainder[j]:
+                assign(i, remainder[j] / self._columns[j][i])
         for k, (rows, columns) in reversed([*enumerate(self._blocks)]):
             values = self._solver(k, is_transposed=True).solve([remainder[j] for j in columns], n_digits)
             for i, value in zip(rows, values, strict=True):
                 assign(i, value)
         for i, j in reversed(self._first):
-            assign(i, remainder[j] / self._rows[i][j])
+            if remainder[j]:
+                assign(i, remainder[j] / self._columns[j][i])
         count_work(_number_of_digits(y))
         return y
 
@@ -152,7 +166,8 @@ class ExactSystem:
             triples = self._triples(rows, columns)
             if is_transposed:
                 triples = [(j, i, entry) for i, j, entry in triples]
-            self._solvers[k, is_transposed] = _BlockSolver(len(rows), triples)
+            twin = self._solvers.get((k, not is_transposed))
+            self._solvers[k, is_transposed] = _BlockSolver(len(rows), triples, twin)
         return self._solvers[k, is_transposed]
 
     def _triples(self, rows: list[int], columns: list[int]) -> list[Triple]:
@@ -188,11 +203,13 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
     if (partner < 0).any():
         raise SingularSystemError("the nucleus has no matching of its rows and columns")
-    n_blocks, labels = scipy.sparse.csgraph.connected_components(graph[:, partner], connection="strong")
+    row_of_column = np.empty(size, dtype=np.int32)
+    row_of_column[partner] = np.arange(size)
+    permuted: Any = scipy.sparse.csr_matrix((graph.data, row_of_column[places], pointers), shape=(size, size))
+    n_blocks, labels = scipy.sparse.csgraph.connected_components(permuted, connection="strong")
     if n_blocks == 1:
         return [(rows, columns)]
-    block_of_column = np.empty(size, dtype=int)
-    block_of_column[partner] = labels
+    block_of_column = labels[row_of_column]
     blocks: list[_Block] = [([], []) for _ in range(n_blocks)]
     predecessors: dict[int, set[int]] = {k: set() for k in range(n_blocks)}
     for row, places_of_row, column, label in zip(rows, pattern, partner.tolist(), labels.tolist(), strict=True):
@@ -206,30 +223,49 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
 
 def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
     """Return a number rounded down to so many binary digits after the point; itself if this is None."""
-    if n_digits is None or value == 0:
+    if n_digits is None:
         return value
     return fmpq((int(value.p) << n_digits) // int(value.q), 1 << n_digits)
 
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
     """Return the number of digits of denominators, and a word for each of the values."""
-    return sum(int(value.q).bit_length() for value in values if value) + WORD * len(values)
+    return sum(value.q.bit_length() for value in values if value is not ZERO) + WORD * len(values)
 
 
 class _BlockSolver:
-    """Solves a block: with factors in floats where it is large and they are accurate, else as a dense system."""
+    """Solves a block: with factors in floats where it is large and they are accurate, else as a dense system.
 
-    def __init__(self, size: int, triples: list[Triple]) -> None:
-        self._size, self._triples = size, triples
+    Parameters
+    ----------
+    size
+        Number of rows.
+    triples
+        The places and the entries.
+    twin
+        The solver of the transposed block; None if there is none.
+    """
+
+    def __init__(self, size: int, triples: list[Triple], twin: _BlockSolver | None = None) -> None:
+        self._size, self._triples, self._twin = size, triples, twin
         self._dense: Any = None
         self._sparse: tuple[SparseSystem, FloatFactors] | None = None
-        self._digits = _determinant_digits(size, triples)
         if size >= MIN_SPARSE_SIZE or (size >= MIN_SHORT_SIZE and self._digits <= MAX_SHORT_DIGITS * size):
             self._sparse = self._factors
+
+    @cached_property
+    def _digits(self) -> float:
+        return _determinant_digits(self._size, self._triples)
 
     @property
     def n_expected_digits(self) -> float:
         return WORK_SHARE * self._digits
+
+    @cached_property
+    def max_digits(self) -> float:
+        """A number that `n_expected_digits` does not exceed, which takes less time."""
+        length = max(entry.height_bits() for _, _, entry in self._triples)
+        return WORK_SHARE * (length + 1) * len(self._triples)  # a row has at most length + 1 for each entry
 
     @cached_property
     def _factors(self) -> tuple[SparseSystem, FloatFactors] | None:
@@ -253,12 +289,20 @@ class _BlockSolver:
                 return solution
             self._sparse = None
         if self._dense is None:
-            check_work(self._size * self.n_expected_digits * max(1.0, self._size / DENSE_SIZE))
-            entries = [fmpq(0)] * self._size**2
-            for i, k, entry in self._triples:
-                entries[i * self._size + k] = entry
-            self._dense = fmpq_mat(self._size, self._size, entries)
+            share = self._size * max(1.0, self._size / DENSE_SIZE)
+            if not is_granted(share * self.max_digits):
+                check_work(share * self.n_expected_digits)
+            self._dense = self._dense_matrix()
         return _solve_dense(self._dense, right_side)
+
+    def _dense_matrix(self) -> Any:
+        """Return the block as a dense matrix; the transposed one of its twin takes less time to make."""
+        if self._twin is not None and self._twin._dense is not None:
+            return self._twin._dense.transpose()
+        entries = [ZERO] * self._size**2
+        for i, k, entry in self._triples:
+            entries[i * self._size + k] = entry
+        return fmpq_mat(self._size, self._size, entries)
 
 
 def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
@@ -300,37 +344,32 @@ class _Elimination:
     def __init__(self, columns: Sequence[Column], rows: Sequence[Column]) -> None:
         self.first: list[tuple[int, int]] = []
         self.last: list[tuple[int, int]] = []
-        self._columns, self._rows = columns, rows
-        self._row_counts, self._column_counts = [len(row) for row in rows], [len(column) for column in columns]
-        self._open_rows, self._open_columns = set(range(len(rows))), set(range(len(columns)))
-        self._single = [(True, i) for i, count in enumerate(self._row_counts) if count == 1]
-        self._single += [(False, j) for j, count in enumerate(self._column_counts) if count == 1]
-        while self._single:
-            is_row, index = self._single.pop()
-            if is_row and index in self._open_rows and self._row_counts[index] == 1:
-                column = next(j for j in rows[index] if j in self._open_columns)
-                self.first.append((index, column))
-                self._remove(index, column)
-            elif not is_row and index in self._open_columns and self._column_counts[index] == 1:
-                row = next(i for i in columns[index] if i in self._open_rows)
-                self.last.append((row, index))
-                self._remove(row, index)
-        self.remaining_rows: list[int] = sorted(self._open_rows)
-        self.remaining_columns: list[int] = sorted(self._open_columns)
-        empty_rows = [i for i in self.remaining_rows if not self._row_counts[i]]
-        if empty_rows or any(not self._column_counts[j] for j in self.remaining_columns):
+        row_counts, column_counts = [len(row) for row in rows], [len(column) for column in columns]
+        is_open_row, is_open_column = [True] * len(rows), [True] * len(columns)
+        singles = [(True, i) for i, count in enumerate(row_counts) if count == 1]
+        singles += [(False, j) for j, count in enumerate(column_counts) if count == 1]
+        while singles:
+            is_row, index = singles.pop()
+            if is_row and is_open_row[index] and row_counts[index] == 1:
+                row, column = index, next(j for j in rows[index] if is_open_column[j])
+                self.first.append((row, column))
+            elif not is_row and is_open_column[index] and column_counts[index] == 1:
+                row, column = next(i for i in columns[index] if is_open_row[i]), index
+                self.last.append((row, column))
+            else:
+                continue
+            is_open_row[row] = is_open_column[column] = False
+            for j in rows[row]:
+                column_counts[j] -= 1
+                if column_counts[j] == 1 and is_open_column[j]:
+                    singles.append((False, j))
+            for i in columns[column]:
+                row_counts[i] -= 1
+                if row_counts[i] == 1 and is_open_row[i]:
+                    singles.append((True, i))
+        self.remaining_rows: list[int] = [i for i, is_open in enumerate(is_open_row) if is_open]
+        self.remaining_columns: list[int] = [j for j, is_open in enumerate(is_open_column) if is_open]
+        if not all(row_counts[i] for i in self.remaining_rows) or not all(
+            column_counts[j] for j in self.remaining_columns
+        ):
             raise SingularSystemError("a row or a column of the nucleus is empty")
-
-    def _remove(self, row: int, column: int) -> None:
-        self._open_rows.discard(row)
-        self._open_columns.discard(column)
-        for j in self._rows[row]:
-            if j in self._open_columns:
-                self._column_counts[j] -= 1
-                if self._column_counts[j] == 1:
-                    self._single.append((False, j))
-        for i in self._columns[column]:
-            if i in self._open_rows:
-                self._row_counts[i] -= 1
-                if self._row_counts[i] == 1:
-                    self._single.append((True, i))

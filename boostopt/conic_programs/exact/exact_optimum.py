@@ -11,7 +11,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse
+from flint import fmpq
 
+from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
 from boostopt.conic_programs.exact.basis_refinement import refine, to_float
@@ -26,9 +28,16 @@ from boostopt.conic_programs.exact.optimality_check import (
 )
 from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
-from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, fraction_array, zero_array
-from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
+from boostopt.conic_programs.exact.rational_arrays import (
+    RationalArray,
+    fmpq_array,
+    fraction_array,
+    rational_array,
+    zero_array,
+)
+from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram, basis_system
 from boostopt.conic_programs.exact.rationals import to_fmpq
+from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.errors import OptionError, SolverFailed
 
 ExactStatus = Literal["optimal", "infeasible", "unbounded"]
@@ -37,6 +46,12 @@ ExactStatus = Literal["optimal", "infeasible", "unbounded"]
 
 FEW_REFINEMENTS = 6
 """Largest number of refinements of a basis where another proof follows if it fails."""
+
+MAX_PLAIN_ENTRIES = 30_000
+"""Number of entries up to which HiGHS solves a program without presolve first."""
+
+MAX_RAY_DIGITS = 500_000
+"""Number of binary digits up to which an exact ray of the dual is computed: some milliseconds."""
 
 MAX_WRITTEN_BITS = 4000
 """Largest length of a numerator or denominator that sentences write in digits; Python refuses 4300 digits and more."""
@@ -243,19 +258,52 @@ def prove_in_rationals(program: ConicProgram, active: ActiveSet | None = None) -
 
 
 def prove_at_basis(program: ConicProgram) -> RationalProof | None:
-    """Return the proof of a linear program from the basis that HiGHS calls optimal; None if there is none.
+    """Return the proof of a linear program from the basis that HiGHS ends with; None if there is none.
 
-    Pivots from this basis may prove that the program has no optimum.
+    It is None, too, where HiGHS calls the basis neither optimal nor infeasible. Pivots from a basis that it calls
+    optimal may prove that the program has no optimum.
     """
     equations = _in_equations(program)
-    basis = solve_by_simplex(equations, needs_optimum=True)
+    basis = _basis_of_first_solve(equations)
     if basis is None:
+        return None
+    if basis.dual_ray is not None:
+        return _proof_by_ray(program, equations, basis, basis.dual_ray)
+    if not basis.is_claimed_optimal:
         return None
     exact = ExactProgram(equations, program.numbers)
     try:
         return _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, basis)))
     except (SingularSystemError, TooManyPivotsError):
         return None
+
+
+def _proof_by_ray(
+    program: ConicProgram, equations: EquationProgram, basis: SimplexBasis, ray: Float[Array, " m"]
+) -> RationalProof | None:
+    """Return the proof that no point is feasible by a ray of the dual, or by the exact ray of its basis; None if none.
+
+    The exact ray gives all basic variables but one the reduced cost 0. If it needs many digits, proofs in floats take
+    less time.
+    """
+    if not np.isfinite(ray).all():
+        return None
+    y = rational_array(ray, "binary")
+    if is_proof(program, "infeasible", None, y, None):
+        return RationalProof("infeasible", y=y)
+    basic = np.array(basis.basic, dtype=int)
+    products = np.concatenate([equations.A.T @ ray, ray])[basic]
+    leaving = int(np.argmax(np.abs(products)))
+    unit = [fmpq(0)] * len(basic)
+    unit[leaving] = fmpq(1 if products[leaving] > 0 else -1)
+    try:
+        with work_limit(MAX_RAY_DIGITS):
+            system = basis_system(ExactProgram(equations, program.numbers), basis)
+            y = fmpq_array(system.solve_transposed(unit))
+    except (SingularSystemError, TooMuchWorkError):
+        return None
+    is_proved = is_proof(program, "infeasible", None, y, None)
+    return RationalProof("infeasible", y=y, nucleus_size=system.nucleus_size) if is_proved else None
 
 
 def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalArray, RationalArray] | None:
@@ -271,8 +319,8 @@ def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalA
         The exact costs, which those of the program are near.
     """
     equations = _in_equations(program)
-    basis = solve_by_simplex(equations, needs_optimum=True)
-    if basis is None:
+    basis = _basis_of_first_solve(equations)
+    if basis is None or not basis.is_claimed_optimal:
         return None
     exact = ExactProgram(equations, program.numbers, costs)
     try:
@@ -307,6 +355,14 @@ def _of_quadratic(program: ConicProgram, active: ActiveSet | None) -> RationalPr
     return RationalProof("optimal", proof.x, proof.y)
 
 
+def _basis_of_first_solve(program: EquationProgram) -> SimplexBasis | None:
+    """Return the basis that HiGHS ends with, from the program as it is if presolve would take longer than its pivots.
+
+    Presolve also leaves no basis where it finds that no point is feasible.
+    """
+    return solve_by_simplex(program, has_presolve=program.A.nnz > MAX_PLAIN_ENTRIES)
+
+
 def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> PivotResult:
     """Return the end of the simplex method from the first of HiGHS's bases that is not singular."""
     n, m = len(program.c), len(program.b)
@@ -330,12 +386,12 @@ def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> Pi
 def _in_equations(program: ConicProgram) -> EquationProgram:
     """Return the program with a variable for each row that is no equation: A x - s = 0 with bounds on s."""
     is_equation = program.row_lower == program.row_upper
-    m, inequalities = program.shape[0], np.flatnonzero(~is_equation)
-    n_slacks = len(inequalities)
-    places = inequalities, np.arange(n_slacks)
-    slacks = scipy.sparse.csc_array((-np.ones(n_slacks), places), shape=(m, n_slacks))
+    (m, n), inequalities = program.shape, np.flatnonzero(~is_equation)
+    n_slacks, A = len(inequalities), program.A
+    entries = np.concatenate([A.data, np.full(n_slacks, -1.0)])
+    places = np.concatenate([A.indices, inequalities]), np.concatenate([A.indptr, A.nnz + np.arange(1, n_slacks + 1)])
     return EquationProgram(
-        A=scipy.sparse.csc_array(scipy.sparse.hstack([program.A, slacks])),
+        A=scipy.sparse.csc_array((entries, *places), shape=(m, n + n_slacks)),
         b=np.where(is_equation, program.row_lower, 0.0),
         c=np.concatenate([program.c, np.zeros(n_slacks)]),
         lower=np.concatenate([program.lower, program.row_lower[inequalities]]),

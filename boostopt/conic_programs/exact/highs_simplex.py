@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,16 @@ class SimplexBasis:
         The m basic variables, in ascending order.
     at_upper
         Nonbasic variables at their upper bound. Others are at the lower one, or at 0 where they have none.
+    is_claimed_optimal
+        Whether HiGHS reports that the basis is optimal.
+    dual_ray
+        Multipliers of the equations that nearly prove that no point is feasible, where HiGHS reports this; else None.
     """
 
     basic: tuple[int, ...]
     at_upper: frozenset[int] = frozenset()
+    is_claimed_optimal: bool = False
+    dual_ray: Float[Array, " m"] | None = field(default=None, compare=False)
 
     def exchange(self, leaving: int, entering: int, is_leaving_upper: bool) -> SimplexBasis:
         """Return the basis after a pivot."""
@@ -65,7 +72,6 @@ def solve_by_simplex(
     program: EquationProgram,
     basis: SimplexBasis | None = None,
     has_presolve: bool = True,
-    needs_optimum: bool = False,
 ) -> SimplexBasis | None:
     """Return the basis that HiGHS ends with, whatever it reports; None if there is none.
 
@@ -77,12 +83,10 @@ def solve_by_simplex(
         A basis to begin with.
     has_presolve
         Whether HiGHS may reduce the program first.
-    needs_optimum
-        Whether None is returned where HiGHS reports no optimum.
     """
     import highspy
 
-    solver = highspy.Highs()
+    solver: Any = highspy.Highs()
     for option, value in {
         "output_flag": False,
         "solver": "simplex",
@@ -92,22 +96,52 @@ def solve_by_simplex(
         "dual_feasibility_tolerance": SIMPLEX_TOLERANCE,
     }.items():
         solver.setOptionValue(option, value)
-    solver.passModel(_highs_model(program))
+    _pass_model(solver, program)
     if basis is not None:
         solver.setBasis(_to_highs(basis, program))
     with solver_call():
         solver.run()
-    if needs_optimum and solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    status = solver.getModelStatus()
+    if not solver.getBasis().valid:
         return None
-    last = solver.getBasis()
-    return _from_highs(last.col_status, last.row_status) if last.valid else None
+    dual_ray = None
+    if status == highspy.HighsModelStatus.kInfeasible:
+        with solver_call():
+            _, has_ray, values = solver.getDualRay()
+        dual_ray = np.array(values, dtype=float) if has_ray else None
+    is_optimal = status == highspy.HighsModelStatus.kOptimal
+    return replace(_last_basis(solver, program), is_claimed_optimal=is_optimal, dual_ray=dual_ray)
 
 
-def _from_highs(columns: Any, rows: Any) -> SimplexBasis:
+def _last_basis(solver: Any, program: EquationProgram) -> SimplexBasis:
+    """Return the basis that HiGHS ended with.
+
+    Its numbers of the basic variables take far less time than the statuses of all variables, which are objects.
+    """
+    import highspy
+
+    n = len(program.c)
+    status, variables = solver.getBasicVariables()
+    if status != highspy.HighsStatus.kOk or len(variables) != len(program.b):
+        last = solver.getBasis()
+        return _basis_of_statuses(last.col_status, last.row_status)
+    basic = np.sort(np.where(variables >= 0, variables, n - 1 - variables))  # -1 is the first logical variable
+    is_boxed = np.isfinite(program.lower) & np.isfinite(program.upper) & (program.lower < program.upper)
+    is_boxed[basic[basic < n]] = False
+    boxed = np.flatnonzero(is_boxed)
+    if not boxed.size:
+        return SimplexBasis(tuple(basic.tolist()))
+    x = np.array(solver.getSolution().col_value, dtype=float)[boxed]
+    at_upper = boxed[np.abs(program.upper[boxed] - x) < np.abs(x - program.lower[boxed])]
+    return SimplexBasis(tuple(basic.tolist()), frozenset(at_upper.tolist()))
+
+
+def _basis_of_statuses(columns: Any, rows: Any) -> SimplexBasis:
+    """Return the basis with HiGHS's statuses of variables and equations."""
     import highspy
 
     statuses = highspy.HighsBasisStatus
-    codes = np.array([int(status) for status in (*columns, *rows)], dtype=int)  # numbers are compared much faster
+    codes = np.fromiter(map(int, chain(columns, rows)), dtype=int)  # numbers are compared much faster
     basic = np.flatnonzero(codes == int(statuses.kBasic))
     upper = np.flatnonzero(codes[: len(columns)] == int(statuses.kUpper))
     return SimplexBasis(tuple(basic.tolist()), frozenset(upper.tolist()))
@@ -117,10 +151,10 @@ def _to_highs(basis: SimplexBasis, program: EquationProgram) -> Any:
     import highspy
 
     statuses, n = highspy.HighsBasisStatus, len(program.c)
-    columns = [
-        statuses.kUpper if j in basis.at_upper else statuses.kLower if np.isfinite(lower) else statuses.kZero
-        for j, lower in enumerate(program.lower)
-    ]
+    at_bound = {True: statuses.kLower, False: statuses.kZero}
+    columns = [at_bound[has_lower] for has_lower in np.isfinite(program.lower).tolist()]
+    for j in basis.at_upper:
+        columns[j] = statuses.kUpper
     rows = [statuses.kLower] * len(program.b)
     for k in basis.basic:
         if k < n:
@@ -132,14 +166,13 @@ def _to_highs(basis: SimplexBasis, program: EquationProgram) -> Any:
     return start
 
 
-def _highs_model(program: EquationProgram) -> Any:
+def _pass_model(solver: Any, program: EquationProgram) -> None:
+    """State a program to HiGHS by its arrays, which takes less time than a model of lists."""
     import highspy
 
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = program.A.shape
-    model.col_cost_, model.col_lower_, model.col_upper_ = program.c, program.lower, program.upper
-    model.row_lower_, model.row_upper_ = program.b, program.b
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = program.A.indptr, program.A.indices
-    model.a_matrix_.value_ = np.asarray(program.A.data, dtype=np.float64)
-    return model
+    m, n = program.A.shape
+    layout, sense = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize)
+    matrix = program.A.indptr, program.A.indices, np.asarray(program.A.data, dtype=np.float64)
+    is_integer = np.zeros(n, dtype=np.int32)
+    bounds = program.lower, program.upper, program.b, program.b
+    solver.passModel(n, m, program.A.nnz, layout, sense, 0.0, program.c, *bounds, *matrix, is_integer)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.exact.quadratic.negative_curvature import is_convex
 from boostopt.conic_programs.exact.rational_arrays import (
     RationalArray,
+    combined_columns,
     rational_array,
     rational_matrix,
     zero_array,
@@ -144,7 +144,7 @@ def is_recession_direction(program: ConicProgram, ray: RationalArray) -> bool:
 
 def _activities(program: ConicProgram, x: RationalArray) -> RationalArray:
     """Return A x."""
-    return rational_matrix(scipy.sparse.csr_array(program.A), program.numbers).products(x)
+    return combined_columns(program.A, x, program.numbers)
 
 
 def _is_within(program: ConicProgram, values: RationalArray, lower: Array, upper: Array) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,8 @@ class RationalArray:
 
     def inner_product(self, vector: RationalArray) -> Fraction:
         """Return the sum of the products with the numbers of another array of the same length."""
-        pairs = zip(self.numerators.tolist(), vector.numerators.tolist(), strict=True)
-        return Fraction(sum(x * y for x, y in pairs if x and y), self.denominator * vector.denominator)
+        products = map(mul, self.numerators.tolist(), vector.numerators.tolist())
+        return Fraction(sum(products), self.denominator * vector.denominator)
 
     def is_below(self, limits: Float[Array, " k"], numbers: Numbers) -> Any:
         """Return which of the numbers are below limits, which may be infinite."""
@@ -116,6 +117,19 @@ def rational_matrix(matrix: Any, numbers: Numbers) -> RationalMatrix:
     return RationalMatrix(matrix.indptr, matrix.indices, rational_array(matrix.data, numbers))
 
 
+def combined_columns(matrix: Any, x: RationalArray, numbers: Numbers) -> RationalArray:
+    """Return the product of a matrix in compressed columns with a vector, from the columns where it is not 0."""
+    columns = np.repeat(np.arange(len(x)), np.diff(matrix.indptr))
+    places = np.flatnonzero((x.numerators != 0).astype(bool)[columns])
+    places = places[np.argsort(matrix.indices[places], kind="stable")]
+    rows, entries = matrix.indices[places], rational_array(matrix.data[places], numbers)
+    sums = np.zeros(matrix.shape[0], dtype=object)
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    if starts.size:
+        sums[rows[starts]] = np.add.reduceat(entries.numerators * x.numerators[columns[places]], starts)
+    return RationalArray(sums, entries.denominator * x.denominator)
+
+
 def rational_array(values: Float[Array, " k"], numbers: Numbers) -> RationalArray:
     """Return the rational numbers that finite floats mean."""
     if numbers == "decimal":
@@ -160,6 +174,9 @@ def _with_common_denominator(pairs: Sequence[tuple[int, int]]) -> RationalArray:
     for _, denominator in pairs:
         if common % denominator:  # a remainder takes much less time than a common divisor
             common = lcm(common, denominator)
-    numerators = np.empty(len(pairs), dtype=object)
-    numerators[:] = [p if q == common else p * (common // q) for p, q in pairs]
+    numerators, factors = np.empty(len(pairs), dtype=object), dict[int, int]()
+    for _, denominator in pairs:
+        if denominator not in factors:
+            factors[denominator] = common // denominator
+    numerators[:] = [p * factors[q] for p, q in pairs]
     return RationalArray(numerators, common)

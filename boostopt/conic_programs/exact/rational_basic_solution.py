@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 from flint import fmpq
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import Numbers
-from boostopt.conic_programs.exact.dixon_lifting import ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import ZERO, ExactSystem, SingularSystemError
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_array, rational_matrix
 from boostopt.conic_programs.exact.rationals import FloatRationals
-
-ZERO = fmpq(0)
-"""The number 0, which is not made anew for each variable."""
 
 
 class ExactProgram:
@@ -50,7 +48,7 @@ class ExactProgram:
         A, m = program.A, len(program.b)
         self._matrix = rational_matrix(A, numbers)
         self._rationals = FloatRationals(numbers)
-        zeros: list[fmpq] = [fmpq(0)] * m
+        zeros: list[fmpq] = [ZERO] * m
         self._n: int = A.shape[1]
         self._pointers: list[int] = A.indptr.tolist()
         self._places: list[int] = A.indices.tolist()
@@ -63,9 +61,7 @@ class ExactProgram:
         self.b: list[fmpq] = self._rationals.array_numbers(program.b)
         self.lower: list[fmpq | None] = [*self._rationals.bound_numbers(program.lower), *zeros]
         self.upper: list[fmpq | None] = [*self._rationals.bound_numbers(program.upper), *zeros]
-        has_lower, has_upper = np.isfinite(program.lower), np.isfinite(program.upper)
-        values = np.where(has_lower, program.lower, np.where(has_upper, program.upper, 0.0))
-        self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(values), *zeros]
+        self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(nonbasic_floats(program)), *zeros]
 
     @cached_property
     def c(self) -> list[fmpq]:
@@ -109,6 +105,15 @@ class ExactProgram:
             return value - lower
         return value - upper if upper is not None and value > upper else ZERO
 
+    def largest_violation(self, variables: Iterable[int], x: Sequence[fmpq]) -> fmpq:
+        """Return the largest size of the violations of some variables at a point, or 0."""
+        largest = ZERO
+        for j in variables:
+            value, lower, upper = x[j], self.lower[j], self.upper[j]
+            if (lower is not None and value < lower) or (upper is not None and value > upper):
+                largest = max(largest, abs(self.violation(j, value)))
+        return largest
+
     def is_fixed(self, j: int) -> bool:
         """Return whether the bounds of variable j are equal."""
         return self.lower[j] is not None and self.lower[j] == self.upper[j]
@@ -143,6 +148,8 @@ class BasicSolution:
         Values of the n + m variables.
     y, y_array
         Multipliers of the equations, and the same with a common denominator.
+    reduced_cost_array
+        The costs less the columns times y, with a common denominator.
     primal_violation
         Largest violation of a bound; of a logical variable: largest residual of an equation.
     dual_violation
@@ -171,18 +178,19 @@ class BasicSolution:
             upper = program.upper[j]
             self.x[j] = self.x[j] if upper is None else upper
         for j in basis.basic:
-            self.x[j] = fmpq(0)
+            self.x[j] = ZERO
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
         basic_costs = cost_array.selected(np.array(basis.basic, dtype=int)).fmpqs()
         self.y: list[fmpq] = self.system.solve_transposed(basic_costs, n_digits)
         self.y_array: RationalArray = fmpq_array(self.y)
-        self._reduced_costs = cost_array.less(program.products(self.y_array))
+        self.reduced_cost_array: RationalArray = cost_array.less(program.products(self.y_array))
         self._program = program
-        self.primal_violation: fmpq = max((abs(program.violation(j, self.x[j])) for j in basis.basic), default=fmpq(0))
-        numerators = self._reduced_costs.numerators.tolist()
-        largest = max((abs(cost) for j, cost in enumerate(numerators) if cost and self._is_wrong(j, cost)), default=0)
-        self.dual_violation: fmpq = fmpq(largest, self._reduced_costs.denominator)
+        self.primal_violation: fmpq = program.largest_violation(basis.basic, self.x)
+        numerators = self.reduced_cost_array.numerators
+        costs_not_0 = zip(np.flatnonzero(numerators).tolist(), numerators[numerators != 0].tolist(), strict=True)
+        largest = max((abs(cost) for j, cost in costs_not_0 if self._is_wrong(j, cost)), default=0)
+        self.dual_violation: fmpq = fmpq(largest, self.reduced_cost_array.denominator)
         if n_digits is not None:
             tolerance = fmpq(1, 2 ** (n_digits // 2))
             self.primal_violation = self.primal_violation if self.primal_violation > tolerance else fmpq(0)
@@ -191,25 +199,31 @@ class BasicSolution:
     @cached_property
     def reduced_costs(self) -> list[fmpq]:
         """The costs less the columns times y."""
-        return self._reduced_costs.fmpqs()
+        return self.reduced_cost_array.fmpqs()
 
     def dual_violation_of(self, j: int) -> fmpq:
         """Return the size of the reduced cost of variable j if its sign is wrong, else 0.
 
         A reduced cost may be positive at a lower bound and negative at an upper bound; between them it must be 0.
         """
-        cost = self._reduced_costs.numerators[j]
+        cost = self.reduced_cost_array.numerators[j]
         return abs(self.reduced_costs[j]) if cost and self._is_wrong(j, cost) else fmpq(0)
 
     def _is_wrong(self, j: int, sign: int) -> bool:
         """Return whether variable j is not at the bound that a reduced cost of a sign needs."""
-        bound = self._program.lower[j] if sign > 0 else self._program.upper[j]
-        return bound is None or self.x[j] != bound
+        bound, value = self._program.lower[j] if sign > 0 else self._program.upper[j], self.x[j]
+        return bound is None or (value is not bound and value != bound)  # most nonbasic variables are the bound itself
 
     @property
     def is_optimal(self) -> bool:
         """True if the solution satisfies all conditions exactly."""
         return self.primal_violation == 0 and self.dual_violation == 0
+
+
+def nonbasic_floats(program: EquationProgram) -> Float[Array, " n"]:
+    """Return the lower bounds of the variables, or the upper ones where there are no lower ones; else 0."""
+    upper = np.where(np.isfinite(program.upper), program.upper, 0.0)
+    return np.where(np.isfinite(program.lower), program.lower, upper)
 
 
 def basis_system(program: ExactProgram, basis: SimplexBasis) -> ExactSystem:

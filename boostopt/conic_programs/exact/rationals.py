@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 from flint import fmpq
 
@@ -36,7 +37,9 @@ class FloatRationals(dict[float, fmpq]):
 
     def bound_numbers(self, values: Array) -> list[fmpq | None]:
         """Return the numbers of bounds; None for infinite ones."""
-        return [None if math.isinf(value) else self[value] for value in values.tolist()]
+        numbers: Any = self  # infinite bounds are no numbers
+        numbers[math.inf] = numbers[-math.inf] = None
+        return list(map(self.__getitem__, values.tolist()))
 
 
 def to_fmpq(value: Fraction) -> fmpq:

@@ -18,18 +18,23 @@ class TooMuchWorkError(SolverFailed):
 
 @contextmanager
 def work_limit(n_digits: float) -> Generator[None]:
-    """Grant the exact computations of a block so many binary digits of solutions of systems.
+    """Grant the exact computations of a block so many binary digits of solutions of systems, or what is left of them.
 
     Raises
     ------
     TooMuchWorkError
         The block needs more.
     """
-    token = _remaining.set(n_digits)
+    token = _remaining.set(min(n_digits, _remaining.get()))
     try:
         yield
     finally:
         _remaining.reset(token)
+
+
+def is_granted(n_digits: float) -> bool:
+    """Return whether `work_limit` grants so many binary digits."""
+    return n_digits <= _remaining.get()
 
 
 def check_work(n_digits: float) -> None:
@@ -40,7 +45,7 @@ def check_work(n_digits: float) -> None:
     TooMuchWorkError
         They are more than `work_limit` grants.
     """
-    if n_digits > _remaining.get():
+    if not is_granted(n_digits):
         raise TooMuchWorkError(
             "a program was expected whose exact optimum needs fewer digits; got one that needs more. Call "
             "exact_optimum(program), which has no limit."

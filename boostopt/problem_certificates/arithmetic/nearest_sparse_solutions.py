@@ -10,6 +10,7 @@ every A within them, with bounds of |D (b - A y)| that count R.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
+
+LAPACK: Any = scipy.linalg.lapack
+"""SciPy's factorizations of dense matrices, which have no annotations."""
 
 LINALG: Any = scipy.sparse.linalg
 """SciPy's factorizations, whose annotations do not have their results."""
@@ -162,7 +166,12 @@ class DenseFactor:
 
     def solve(self, right_side: Float[Array, " m"]) -> Float[Array, " m"]:
         """Return a solution of L Lᵀ x = b."""
-        return scipy.linalg.cho_solve((self.L, True), right_side, check_finite=False)
+        return LAPACK.dpotrs(self._columns, right_side, lower=1)[0]  # scipy.linalg.cho_solve takes longer
+
+    @cached_property
+    def _columns(self) -> Float[Array, "m m"]:
+        """L, column by column, as LAPACK reads it."""
+        return np.asfortranarray(self.L)
 
 
 def factorization(M: Any) -> Any:

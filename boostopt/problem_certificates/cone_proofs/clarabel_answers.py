@@ -12,6 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.clarabel_solver import clarabel_settings, solve_by_clarabel
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 
 TOLERANCE = 1e-10
@@ -125,7 +126,7 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
         settings.tol_infeas_abs = settings.tol_infeas_rel = settings.reduced_tol_infeas_rel = MIN_RAY_TOLERANCE
     settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
     settings.chordal_decomposition_complete_dual = True
-    P = None if form.P is None else scipy.sparse.triu(form.P, format="csc")
+    P = None if form.P is None else _upper_triangle(form.P)
     A = scipy.sparse.vstack([block for block in blocks if block.shape[0]] or blocks, format="csr").tocsc()
     solution = solve_by_clarabel(P, form.c, A, np.concatenate(sides), cones, settings)
     if solution is None:
@@ -144,6 +145,14 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     rows[has_row_upper] -= parts[5]
     multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
     return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status), active)
+
+
+def _upper_triangle(P: Any) -> Any:
+    """Return the upper triangle of a symmetric matrix in compressed rows, in compressed columns."""
+    columns = entry_rows(P)  # P is symmetric: its rows are its columns
+    is_used = P.indices <= columns
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(columns[is_used], minlength=P.shape[0]))])
+    return scipy.sparse.csc_matrix((P.data[is_used], P.indices[is_used], pointers), shape=P.shape)
 
 
 def _unit_rows(is_used: Bool[Array, " n"], entry: float) -> Any:

@@ -111,6 +111,40 @@ class ConeForm:
         """The transposed rows of each group, in compressed rows."""
         return [scipy.sparse.csr_array(group.G.T) for group in self.groups]
 
+    @cached_property
+    def bound_signs(self) -> Float[Array, " n"]:
+        """The signs of the reduced costs that variables with one bound may have: 1 at a lower bound, else -1."""
+        return np.where(np.isfinite(self.lower), 1.0, -1.0)
+
+    @cached_property
+    def dual_rows(self) -> Any:
+        """The coefficients of multipliers, of sizes of reduced costs, and of tangent points, in compressed rows.
+
+        Those of the multipliers of the equations, of the rows, and of the cones come first. Their sums are the costs.
+        """
+        places = np.arange(self.n), np.arange(self.n + 1)
+        blocks: list[Any] = [self.E_transposed, self.R_transposed, *self.G_transposed]
+        blocks.append(scipy.sparse.csr_array((self.bound_signs, *places), shape=(self.n, self.n)))
+        if self.P is not None:
+            blocks.append(-self.P)
+        blocks = [block for block in blocks if block.shape[1] or not self.n]
+        return scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
+
+    @cached_property
+    def E_norms(self) -> Float[Array, " p"]:
+        """The 2-norms of the equations."""
+        return row_norms(self.E)
+
+    @cached_property
+    def R_norms(self) -> Float[Array, " m"]:
+        """The 2-norms of the rows."""
+        return row_norms(self.R)
+
+    @cached_property
+    def curvature_sizes(self) -> Float[Array, " n"]:
+        """The sums of the absolute values in the rows of P; 0 for a linear objective."""
+        return np.zeros(self.n) if self.P is None else np.asarray(abs(self.P) @ np.ones(self.n))
+
 
 def cone_form(program: ConicProgram) -> ConeForm:
     """Return the form of a program to be minimized."""

@@ -15,7 +15,7 @@ from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.exact.exact_optimum import RationalProof
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     NO_DUAL_SOLUTION,
@@ -621,7 +621,7 @@ def perturbed(form: ConeForm, size: float) -> tuple[ConeForm, Multipliers]:
     lower, upper = inner(form.lower, form.upper)
     row_lower, row_upper = inner(form.row_lower, form.row_upper)
     one_sided_rows = np.isfinite(form.row_lower).astype(float) - np.isfinite(form.row_upper).astype(float)
-    rows = size * scale * one_sided_rows / np.maximum(row_norms(form.R), 1e-12)
+    rows = size * scale * one_sided_rows / np.maximum(form.R_norms, 1e-12)
     one_sided = np.isfinite(form.lower).astype(float) - np.isfinite(form.upper).astype(float)
     c = form.c - size * scale * one_sided - form.R_transposed @ rows
     groups, cones = list[Any](), list[Any]()

@@ -27,7 +27,7 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_en
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import product, summed_enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     enclose_solution,
@@ -274,7 +274,7 @@ def _start(
     scale = form.cost_scale
     rows = np.where((point.rows > 0) & ~has_lower, 0.0, point.rows)
     rows = np.where((rows < 0) & ~has_upper, 0.0, rows)
-    row_scales = 1 / np.maximum(row_norms(form.R), 1e-12)
+    row_scales = 1 / np.maximum(form.R_norms, 1e-12)
     if is_snapped:
         values = form.R @ point.w
         with np.errstate(all="ignore"):
@@ -315,17 +315,16 @@ def _start(
             slack = np.where(has_low, point.w - form.lower, form.upper - point.w)
         mu = np.where(one_sided & (mu < np.maximum(slack, 0.0)), 0.0, mu)
     w_scale = 1.0 if form.P is None else np.maximum(1.0, np.abs(point.w))
-    has_curvature = np.zeros(form.n) if form.P is None else np.asarray(abs(form.P) @ np.ones(form.n)) > 0
 
     def size_power(sizes: Array, scales: Any) -> Array:
         return np.where(sizes > 0, SIZE_FRACTION * scales * (sizes / scales) ** power, 0.0)
 
     return _Start(
         point,
-        np.maximum(np.abs(point.y), max(1.0, scale) / np.maximum(row_norms(form.E), 1e-12)),
+        np.maximum(np.abs(point.y), max(1.0, scale) / np.maximum(form.E_norms, 1e-12)),
         size_power(row_sizes, np.maximum(np.abs(rows), scale * row_scales)),
         [size_power(sizes, np.maximum(sizes, scale)) for sizes in cone_sizes],
-        w_scale * has_curvature,
+        w_scale * (form.curvature_sizes > 0),
         columns,
         is_curved,
         mu,
@@ -370,18 +369,14 @@ def _enclosed(
 ) -> EnclosedDualPoint | None:
     """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
     point, columns = start.point, start.columns
-    signs = np.where(np.isfinite(form.lower), 1.0, -1.0)
-    unit = scipy.sparse.csr_array((signs, np.arange(form.n), np.arange(form.n + 1)), shape=(form.n, form.n))
     P = form.P
-    blocks: list[Any] = [form.E_transposed, form.R_transposed, *form.G_transposed, unit]
     parts = [point.y, point.rows, *point.cones, start.mu]
     sizes = [start.y_sizes, start.row_sizes, *start.cone_sizes, start.mu_sizes]
     sizes = [*sizes[:-1], np.where(columns, sizes[-1], 0.0)]
     if P is not None:
-        blocks, parts, sizes = [*blocks, -P], [*parts, point.w], [*sizes, start.w_sizes]
+        parts, sizes = [*parts, point.w], [*sizes, start.w_sizes]
     is_row = columns if dependent is None else columns & ~dependent
-    parts_of_rows = [block if is_row.all() else block[is_row] for block in blocks if block.shape[1] or not form.n]
-    system: Any = scipy.sparse.csr_array(scipy.sparse.hstack(parts_of_rows, format="csr"))
+    system: Any = form.dual_rows if is_row.all() else form.dual_rows[is_row]
     costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
     if face is not None:
         widths = [len(part) for part in parts]
@@ -417,7 +412,7 @@ def _enclosed(
         r = summed_enclosure(r, product(matrix, None, (-value[0], value[1])))
     if P is not None:
         r = summed_enclosure(r, product(P, None, w))
-    exact = (signs * mu[0], mu[1])
+    exact = (form.bound_signs * mu[0], mu[1])
     r = (np.where(columns, exact[0], r[0]), np.where(columns, exact[1], r[1]))
     return EnclosedDualPoint(y, rows, cones, w, r)
 

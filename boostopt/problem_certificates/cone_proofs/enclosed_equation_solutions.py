@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,16 +10,20 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from flint import fmpq, fmpq_mat, fmpz
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.exact.rationals import to_fraction
 from boostopt.functions.formulas.intervals import SMALLEST
-from boostopt.functions.numerics.error_free_transformations import LARGEST_EXACT_FACTOR, product_error
+from boostopt.functions.numerics.error_free_transformations import (
+    LARGEST_EXACT_FACTOR,
+    SMALLEST_EXACT_PRODUCT,
+    product_error,
+)
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows
 from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms
 
 LAPACK: Any = scipy.linalg.lapack
@@ -203,10 +208,11 @@ def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, "
         if not is_exact or not np.isfinite(errors).all():
             return np.zeros(len(b)), np.full(len(b), np.inf)
         pieces += [products, errors]
-    pointers = (A.indptr * len(pieces)).tolist()
-    negative = (-np.stack(pieces, axis=1)).ravel().tolist()
-    rows = zip(b.tolist(), pointers[:-1], pointers[1:], strict=True)
-    sums = np.array([math.fsum([side, *negative[start:end]]) for side, start, end in rows])
+    negative = (-np.stack(pieces, axis=1)).ravel()
+    is_used = negative != 0
+    pointers = np.concatenate([[0], np.cumsum(is_used)])[A.indptr * len(pieces)].tolist()
+    terms, rows = negative[is_used].tolist(), zip(b.tolist(), pointers[:-1], pointers[1:], strict=True)
+    sums = np.array([math.fsum([side, *terms[start:end]]) if end > start else side for side, start, end in rows])
     # Partial products may underflow.
     counts = len(parts) * np.diff(A.indptr)
     return sums, UNIT * np.abs(sums) + (16.0 * counts + 2.0) * SMALLEST
@@ -249,11 +255,18 @@ def independent_equations(
 
 def _numerically_independent(A: Any, sizes: Float[Array, " n"], min_pivot: float) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
-    scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
-    scaled = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(row_norms(scaled), 1e-300)) @ scaled)
+    scaled = _scaled_columns(A, sizes)
+    scaled.data = scaled.data * (1 / np.maximum(row_norms(scaled), 1e-300))[entry_rows(scaled)]
     gram = np.asarray((scaled @ scaled.T).toarray())
     _, order, rank, status = LAPACK.dpstrf(gram, tol=min_pivot)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)
+
+
+def _scaled_columns(A: Any, sizes: Float[Array, " n"]) -> Any:
+    """Return a matrix in compressed rows whose columns are multiplied by some numbers."""
+    scaled = copy.copy(A)
+    scaled.data = A.data * sizes[A.indices]
+    return scaled
 
 
 def _are_combinations(
@@ -267,7 +280,7 @@ def _are_combinations(
 
     The sizes of the unknowns only serve to propose the weights.
     """
-    scaled = scipy.sparse.csr_array(A @ scipy.sparse.diags_array(sizes))
+    scaled = _scaled_columns(A, sizes)
     basis = scaled[independent]
     gram = np.asarray((basis @ basis.T).toarray())
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
@@ -378,6 +391,13 @@ def _exact_weights(A: Any, rows: Int[Array, " k"], i: int) -> list[tuple[int, Fr
 
 def _hold_exactly(A: Any, b: Float[Array, " m"], point: Float[Array, " n"]) -> bool:
     """Return whether a point satisfies equations exactly."""
+    residual, errors = exact_residual(A, b, [point])
+    if (np.abs(residual) > errors).any():
+        return False
+    values = point[A.indices]
+    is_exact = (np.abs(A.data * values) >= SMALLEST_EXACT_PRODUCT) | (A.data == 0) | (values == 0)
+    if is_exact.all() and np.isfinite(errors).all():
+        return not residual.any()  # exact sums, rounded once
     return all(total == Fraction(side) for total, side in zip(_exact_products(A, point), b.tolist(), strict=True))
 
 

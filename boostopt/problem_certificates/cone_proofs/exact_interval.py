@@ -201,8 +201,11 @@ def has_floats(values: RationalArray) -> bool:
 
 def nearest_floats(values: RationalArray) -> Enclosure:
     """Return the floats nearest to rational numbers, with bounds of the errors."""
-    numerators, denominator = values.numerators.tolist(), values.denominator
-    mids: Float[Array, " n"] = np.array([number / denominator for number in numerators], dtype=float)
-    pairs = zip(mids.tolist(), numerators, strict=True)
+    places, denominator = np.flatnonzero(values.numerators), values.denominator
+    numerators = values.numerators[places].tolist()
+    mids, radii = np.zeros(len(values)), np.zeros(len(values))
+    nearest = np.array([number / denominator for number in numerators], dtype=float)
+    pairs = zip(nearest.tolist(), numerators, strict=True)
     is_exact = np.array([mid.is_integer() and int(mid) * denominator == number for mid, number in pairs], dtype=bool)
-    return mids, np.where(is_exact, 0.0, UNIT * np.abs(mids) + SMALLEST)
+    mids[places], radii[places] = nearest, np.where(is_exact, 0.0, UNIT * np.abs(nearest) + SMALLEST)
+    return mids, radii

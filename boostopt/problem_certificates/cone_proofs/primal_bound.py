@@ -176,7 +176,7 @@ def objective_terms(form: ConeForm, x: Enclosure) -> tuple[list[float], list[flo
     slopes, slope_errors = form.c, np.zeros(form.n)
     if form.P is not None:
         slopes, slope_errors = product(form.P, None, (mids / 2, radii / 2), (form.c, np.zeros(form.n)))
-        slope_errors = slope_errors + SMALLEST * np.asarray(abs(form.P) @ np.ones(form.n))  # halves of subnormals
+        slope_errors = slope_errors + SMALLEST * form.curvature_sizes  # halves of subnormals
     terms = slopes * mids
     errors = UNIT * np.abs(terms) + SMALLEST + np.abs(slopes) * radii + slope_errors * (np.abs(mids) + radii)
     errors = np.where((slopes == 0) & (slope_errors == 0), 0.0, errors * INFLATION)

@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, row_norms
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.cone_metrics import gram_in_metric
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
@@ -62,7 +62,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
         return np.where(is_one_sided, floor, 0.0)
 
     mu_weights = bound_multipliers(point) ** 2
-    y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(row_norms(form.E), 1e-12)) ** 2
+    y_weights = np.maximum(np.abs(point.y), form.cost_scale / np.maximum(form.E_norms, 1e-12)) ** 2
     row_weights = point.rows**2
     y_weights, row_weights = without_dense_rows(form, y_weights, row_weights)
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)

@@ -11,10 +11,10 @@ import scipy.sparse
 import scipy.sparse.csgraph
 from flint import fmpq
 
-from boostopt._utils.array_types import Array, Bool, Float
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
-from boostopt.problem_certificates.arithmetic.sparse_float_forms import product
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows, product
 from boostopt.problem_certificates.cone_proofs.cone_membership import smallest_eigenvalue_bound
 
 MAX_BLOCK = 4000
@@ -43,17 +43,14 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     diagonal = P.diagonal()
     _, labels = scipy.sparse.csgraph.connected_components(P, directed=False)
     is_alone = np.bincount(labels)[labels] == 1
-    shifts = np.where(is_alone, -diagonal, 0.0)
+    excess = _dominance(P, labels)
+    shifts = -np.where(is_alone, diagonal, excess)
     is_nonconvex = bool((diagonal[is_alone] < 0).any())
-    places = np.flatnonzero(~is_alone)
+    places = np.flatnonzero(~is_alone & (np.bincount(labels, excess < 0) > 0)[labels])
     order = places[np.argsort(labels[places], kind="stable")]
     blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
     for block in blocks:
         part: Any = P if len(block) == n else scipy.sparse.csr_array(P[block][:, block])
-        excess = _dominance(part)
-        if (excess >= 0).all():
-            shifts[block] = -excess
-            continue
         shift = -smallest_eigenvalue_bound(part.toarray()) if len(block) <= MAX_BLOCK else np.inf
         if shift > 0 and is_negative(part):
             is_nonconvex = True
@@ -77,13 +74,17 @@ def is_negative(P: Any) -> bool:
     return bool(values[0] < 0) and math.fsum([*terms.tolist(), *(sizes * INFLATION).tolist()]) < 0
 
 
-def _dominance(P: Any) -> Float[Array, " k"]:
-    """Return lower bounds of each diagonal entry less the sum of the sizes of the others in its row."""
+def _dominance(P: Any, labels: Int[Array, " k"]) -> Float[Array, " k"]:
+    """Return lower bounds of each diagonal entry less the sum of the sizes of the others in its row.
+
+    The labels are those of the blocks.
+    """
     diagonal, total = P.diagonal(), np.asarray(abs(P).sum(axis=1)).ravel()
     rest = total - np.abs(diagonal)
-    if (np.abs(P.data) < 2.0**31).all() and (P.data == np.round(P.data)).all():
-        return diagonal - rest  # sums of whole numbers are exact
-    return diagonal - rest - 1e-13 * total * max(1.0, P.shape[0] / 100)
+    is_rounded = (np.abs(P.data) >= 2.0**31) | (P.data != np.round(P.data))  # sums of whole numbers are exact
+    counts, n_rounded = np.bincount(labels), np.bincount(labels[entry_rows(P)], is_rounded, labels.max(initial=-1) + 1)
+    errors = np.where(n_rounded > 0, 1e-13 * np.maximum(1.0, counts / 100), 0.0)
+    return diagonal - rest - errors[labels] * total
 
 
 def _semidefinite_in_fractions(P: Any) -> bool | None:
