@@ -53,6 +53,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answe
     precise_answer,
 )
 from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import precise_bound, precise_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.principal_relaxations import principal_relaxation
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
@@ -339,7 +340,16 @@ class FormCertifier:
         if answer is None:
             return False
         self.interval.use_point(precise_point(self.form, answer))
-        return self.interval.use_bound(precise_bound(self.form, answer))
+        if self.interval.use_bound(precise_bound(self.form, answer)):
+            return True
+        relaxation = principal_relaxation(self.form, answer)
+        answer = None if relaxation is None else precise_answer(relaxation.form, self.goal / 10)
+        if relaxation is None or answer is None:
+            return False
+        bound = precise_bound(relaxation.form, answer)
+        if bound.point is not None:
+            bound = replace(bound, point=relaxation.multipliers(self.form, bound.point))
+        return self.interval.use_bound(bound)
 
     def _use_dual_face(self, face: DualFace, direction: Float[Array, " n"]) -> bool:
         """Use multipliers in a face of the dual cones, and points for them; return whether a bound is proved."""

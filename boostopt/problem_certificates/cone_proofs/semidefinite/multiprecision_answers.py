@@ -22,16 +22,16 @@ from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import has_semidefinite_answer
 
-PRECISION = 256
+PRECISION = 512
 """Bits of the numbers."""
 
-MAX_PRODUCTS = 1_200_000
-"""Number of products of a step up to which the method is used: a twentieth of a second."""
+MAX_PRODUCTS = 5_000_000
+"""Number of products of a step up to which the method is used: a sixth of a second."""
 
-MAX_STEPS = 120
+MAX_STEPS = 200
 """Maximum number of Newton steps."""
 
-N_POOR_STEPS = 8
+N_POOR_STEPS = 25
 """Number of steps without progress after which the method stops."""
 
 START_SIZE = 1e3
