@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -24,7 +25,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.solver_clock import count_answers, solver_call
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import HUGE, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
@@ -136,6 +137,23 @@ class _Batch:
         is_dense = self.count == 1 and not self._is_sparse and columns.nnz > MIN_DENSITY * np.prod(columns.shape)
         self._dense = self.G_transposed.toarray() if is_dense and columns.nnz <= MAX_DENSE_ENTRIES else None
 
+    @cached_property
+    def _images(self) -> list[tuple[Int[Array, " k"], Float[Array, "k n n"], Int[Array, " t"], Bool[Array, "k n n"]]]:
+        """For each column with entries, its matrices by the cones with entries, and the places of these in G x."""
+        columns, results = self._columns, list[tuple[Array, Array, Array, Array]]()
+        positions = np.full(self.shape, -1)
+        positions.ravel()[self._support] = np.arange(len(self._support))
+        for j in self._used.tolist():
+            part = slice(columns.indptr[j], columns.indptr[j + 1])
+            numbers, rests = np.divmod(columns.indices[part], self.order**2)
+            cones = np.unique(numbers)
+            dense = np.zeros((len(cones), self.order**2))
+            dense[np.searchsorted(cones, numbers), rests] = columns.data[part]
+            targets = positions[cones]
+            has_target = targets >= 0
+            results.append((cones, dense.reshape(-1, self.order, self.order), targets[has_target], has_target))
+        return results
+
     def _dense_blocks(self, columns: Any) -> list[tuple[Int[Array, " k"], Float[Array, "k k"]]]:
         """Return for each column of a matrix that has entries the rows of its matrix with entries, and the rest."""
         results = list[tuple[Array, Array]]()
@@ -181,18 +199,8 @@ class _Batch:
                 result[:, part] = self._dense @ np.stack([image.ravel() for image in islice(images, len(part))]).T
             return result
         images = np.zeros((len(self._used), len(self._support)))
-        positions = np.full(self.count * order**2, -1)
-        positions[self._support] = np.arange(len(self._support))
-        for k, j in enumerate(self._used.tolist()):
-            part = slice(columns.indptr[j], columns.indptr[j + 1])
-            cones, rests = np.divmod(columns.indices[part], order**2)
-            cone_numbers = np.unique(cones)
-            dense = np.zeros((len(cone_numbers), order**2))
-            dense[np.searchsorted(cone_numbers, cones), rests] = columns.data[part]
-            image = Z[cone_numbers] @ dense.reshape(-1, order, order) @ inverse[cone_numbers]
-            targets = positions.reshape(self.count, -1)[cone_numbers].ravel()
-            has_target = targets >= 0
-            images[k, targets[has_target]] = image.ravel()[has_target]
+        for row, (cones, matrices, targets, has_target) in zip(images, self._images, strict=True):
+            row[targets] = (Z[cones] @ matrices @ inverse[cones])[has_target]
         result[:, self._used] = np.asarray(self._supported @ images.T)
         return result
 
