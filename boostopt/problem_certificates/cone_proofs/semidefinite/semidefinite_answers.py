@@ -139,7 +139,7 @@ class _Batch:
 
     @cached_property
     def _images(self) -> list[tuple[Int[Array, " k"], Float[Array, "k n n"], Int[Array, " t"], Bool[Array, "k n n"]]]:
-        """For each column with entries, its matrices by the cones with entries, and the places of these in G x."""
+        """The matrices of each column with entries, by their cones, and the places of their images in G x."""
         columns, results = self._columns, list[tuple[Array, Array, Array, Array]]()
         positions = np.full(self.shape, -1)
         positions.ravel()[self._support] = np.arange(len(self._support))
