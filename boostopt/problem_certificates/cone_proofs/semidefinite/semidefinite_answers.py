@@ -349,6 +349,7 @@ class _Method:
         except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
             return None
         mu = self._products(point.S, point.Z) / self.degree
+        S_factors, Z_factors = ([_inverse_factor(part) for part in parts] for parts in (point.S, point.Z))
 
         def direction(target: float, correction: list[Array] | None) -> tuple[Array, list[Array], list[Array]]:
             fixed = [
@@ -367,7 +368,7 @@ class _Method:
             return x, S, Z
 
         _, S_step, Z_step = direction(0.0, None)
-        lengths = min(1.0, _longest(point.S, S_step)), min(1.0, _longest(point.Z, Z_step))
+        lengths = min(1.0, _longest(S_factors, S_step)), min(1.0, _longest(Z_factors, Z_step))
         nearer = self._products(
             [a + lengths[0] * b for a, b in zip(point.S, S_step, strict=True)],
             [a + lengths[1] * b for a, b in zip(point.Z, Z_step, strict=True)],
@@ -379,7 +380,7 @@ class _Method:
         x, S_step, Z_step = direction(target, correction)
         fraction = max(STEP_FRACTION, 1 - 10 * ratio) if min(lengths) > 0.9 else STEP_FRACTION
         fraction = min(fraction, 0.98)
-        lengths = min(1.0, fraction * _longest(point.S, S_step)), min(1.0, fraction * _longest(point.Z, Z_step))
+        lengths = min(1.0, fraction * _longest(S_factors, S_step)), min(1.0, fraction * _longest(Z_factors, Z_step))
         if not (max(lengths) > MIN_STEP and np.isfinite(x).all()):
             return None
         return _Point(
@@ -445,15 +446,26 @@ def _solver(M: Float[Array, "n n"]) -> Any:
     raise scipy.linalg.LinAlgError("not positive definite")
 
 
-def _longest(points: list[Array], directions: list[Array]) -> float:
-    """Return the length of the longest step along directions within the cones."""
+def _inverse_factor(X: Array) -> Array | None:
+    """Return L^-1 with L Lᵀ = X, or a diagonal X itself; None if a matrix is not positive definite."""
+    if X.ndim == 1:
+        return X
+    try:
+        return np.linalg.inv(np.linalg.cholesky(X))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _longest(factors: list[Array | None], directions: list[Array]) -> float:
+    """Return the length of the longest step along directions within the cones, by `_inverse_factor` of each point."""
     smallest = 0.0
-    for X, D in zip(points, directions, strict=True):
-        if X.ndim == 1:
-            smallest = min(smallest, float((D / X).min(initial=0.0)))
+    for L, D in zip(factors, directions, strict=True):
+        if L is None:
+            return 0.0
+        if L.ndim == 1:
+            smallest = min(smallest, float((D / L).min(initial=0.0)))
             continue
         try:
-            L = np.linalg.inv(np.linalg.cholesky(X))
             smallest = min(smallest, float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min()))
         except np.linalg.LinAlgError:
             return 0.0
