@@ -354,10 +354,11 @@ class FormCertifier:
     def _use_dual_face(self, face: DualFace, direction: Float[Array, " n"]) -> bool:
         """Use multipliers in a face of the dual cones, and points for them; return whether a bound is proved."""
         reduced = reduced_form(self.form, face)
-        points, has_bound = None, False
+        points, nearest, has_bound = None, None, False
         for answer in semidefinite_answers(reduced.form, self.goal / 10):
             if not answer.is_finite:
                 continue
+            nearest = nearest or answer
             if not has_bound:
                 rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
                 point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
@@ -365,7 +366,14 @@ class FormCertifier:
                 has_bound = self.interval.use_bound(bound)
             if has_bound:
                 points = points or FacePoints(self.form, reduced, direction)
-                if self.interval.scaled_gap <= self.goal or self.interval.use_point(points.point(answer)):
+                if self.interval.scaled_gap <= self.goal:
+                    break
+                if self.interval.use_point(points.point(answer)):
+                    step = answer.x - nearest.x
+                    for share in SHARES if self.interval.scaled_gap > MAX_GAP else ():
+                        between = replace(nearest, x=nearest.x + share * step)
+                        if not self.interval.use_point(points.point(between)):
+                            break
                     break
         return has_bound
 
