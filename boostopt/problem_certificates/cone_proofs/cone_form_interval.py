@@ -371,8 +371,8 @@ class FormCertifier:
                 if self.interval.use_point(points.point(answer)):
                     step = answer.x - nearest.x
                     for share in SHARES if self.interval.scaled_gap > MAX_GAP else ():
-                        between = replace(nearest, x=nearest.x + share * step)
-                        if not self.interval.use_point(points.point(between)):
+                        mean_answer = replace(nearest, x=nearest.x + share * step)
+                        if not self.interval.use_point(points.point(mean_answer)):
                             break
                     break
         return has_bound
