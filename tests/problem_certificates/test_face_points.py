@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from test_semidefinite_programs import duality_gap, equal_partition, semidefinite_program
 
+from boostopt.problem_certificates.arithmetic.balls import working_precision
+from boostopt.problem_certificates.cone_proofs import cone_form_interval
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier
 from boostopt.problem_certificates.cone_proofs.primal_bound import PointFailure, ProvedPoint, proved_point
 from boostopt.problem_certificates.cone_proofs.semidefinite.dual_faces import dual_faces, reduced_form
 from boostopt.problem_certificates.cone_proofs.semidefinite.face_points import FaceCone, FacePoints, proved_ball_point
@@ -104,3 +107,21 @@ def test_points_of_faces_are_never_below_the_optimum(form: ConeForm, direction: 
     assert all(upper >= optimum for upper in uppers)
     if optimum == 36.0:
         assert min(uppers) <= optimum + 1e-6
+
+
+@pytest.mark.thorough
+def test_points_between_the_nearest_answer_and_a_proved_one_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, results = cone_form(equal_partition()), list[ProvedPoint | PointFailure]()
+    point = FacePoints.point
+
+    def point_with_slack(points: FacePoints, answer: ConicAnswer) -> ProvedPoint | PointFailure:
+        results.append(PointFailure("too near") if not results else point(points, answer))
+        return results[-1]
+
+    monkeypatch.setattr(FacePoints, "point", point_with_slack)
+    monkeypatch.setattr(cone_form_interval, "MAX_GAP", 1e-15)
+    with working_precision():
+        interval = FormCertifier(form, 1e-13).run()
+    uppers = [result.upper for result in results if isinstance(result, ProvedPoint)]
+    assert len(uppers) >= 2 and uppers == sorted(uppers, reverse=True)
+    assert interval.upper <= uppers[-1] < uppers[0]

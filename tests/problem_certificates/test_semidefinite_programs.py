@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import flint
@@ -17,7 +18,7 @@ from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
-from boostopt.problem_certificates.cone_proofs.cone_membership import are_members
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     MultiplierChange,
     Multipliers,
@@ -182,6 +183,23 @@ def test_a_face_completes_only_what_is_semidefinite_on_it() -> None:
     kernel = scipy.linalg.null_space(pair)
     for matrix in kernel.T.reshape(-1, 6, 6):
         np.testing.assert_allclose((matrix + matrix.T) @ two, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1e-3, 1e-14, 0.0, -1e-14, -1e-3])
+def test_matrices_of_a_group_are_proved_one_by_one_and_together(depth: float) -> None:
+    program = equal_partition()
+    group = cone_form(replace(program, cones=program.cones * 3)).groups[0]
+    assert group.count == 3
+    deep = np.eye(6) * 2
+    thin = np.diag([1.0, 1, 1, 1, 1, depth])
+    mids, radius = np.stack([deep, thin, deep]).ravel(), np.full(3 * 36, 1e-15)
+    assert are_members(group, (mids, radius), is_dual=True).tolist() == [True, depth >= 1e-14, True]
+    assert are_members(group, (np.tile(deep.ravel(), 3), radius)).all()
+    assert not are_members(group, (np.tile(deep.ravel(), 3), radius * 1e15)).any()
+    assert not are_members(group, (np.tile(deep.ravel(), 3), radius * np.inf)).any()
+    wide = np.where(np.arange(3 * 36) < 72, 1e-15, 1.0)
+    assert are_members(group, (np.tile(deep.ravel(), 3), wide)).tolist() == [True, True, False]
+    np.testing.assert_allclose(distances(group, mids), [2, depth, 2], atol=1e-15)
 
 
 def test_answers_of_the_interior_point_method_agree_with_those_of_clarabel() -> None:

@@ -53,6 +53,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_answe
     precise_answer,
 )
 from boostopt.problem_certificates.cone_proofs.semidefinite.multiprecision_bounds import precise_bound, precise_point
+from boostopt.problem_certificates.cone_proofs.semidefinite.principal_relaxations import principal_relaxation
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
     has_semidefinite_answer,
     semidefinite_answers,
@@ -339,15 +340,25 @@ class FormCertifier:
         if answer is None:
             return False
         self.interval.use_point(precise_point(self.form, answer))
-        return self.interval.use_bound(precise_bound(self.form, answer))
+        if self.interval.use_bound(precise_bound(self.form, answer)):
+            return True
+        relaxation = principal_relaxation(self.form, answer)
+        answer = None if relaxation is None else precise_answer(relaxation.form, self.goal / 10)
+        if relaxation is None or answer is None:
+            return False
+        bound = precise_bound(relaxation.form, answer)
+        if bound.point is not None:
+            bound = replace(bound, point=relaxation.multipliers(self.form, bound.point))
+        return self.interval.use_bound(bound)
 
     def _use_dual_face(self, face: DualFace, direction: Float[Array, " n"]) -> bool:
         """Use multipliers in a face of the dual cones, and points for them; return whether a bound is proved."""
         reduced = reduced_form(self.form, face)
-        points, has_bound = None, False
+        points, nearest, has_bound = None, None, False
         for answer in semidefinite_answers(reduced.form, self.goal / 10):
             if not answer.is_finite:
                 continue
+            nearest = nearest or answer
             if not has_bound:
                 rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
                 point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
@@ -355,7 +366,14 @@ class FormCertifier:
                 has_bound = self.interval.use_bound(bound)
             if has_bound:
                 points = points or FacePoints(self.form, reduced, direction)
-                if self.interval.scaled_gap <= self.goal or self.interval.use_point(points.point(answer)):
+                if self.interval.scaled_gap <= self.goal:
+                    break
+                if self.interval.use_point(points.point(answer)):
+                    step = answer.x - nearest.x
+                    for share in SHARES if self.interval.scaled_gap > MAX_GAP else ():
+                        mean_answer = replace(nearest, x=nearest.x + share * step)
+                        if not self.interval.use_point(points.point(mean_answer)):
+                            break
                     break
         return has_bound
 

@@ -37,10 +37,10 @@ def are_members(group: ConeGroup, values: Enclosure, is_dual: bool = False) -> B
         return is_finite & _are_in_second_order_cones(mids, radii)
     if group.kind == "semidefinite":
         order = math.isqrt(group.size)
-        results = [
-            bool(flag) and is_semidefinite(mid.reshape(order, order), radius.reshape(order, order))
-            for flag, mid, radius in zip(is_finite, mids, radii, strict=True)
-        ]
+        pairs = mids.reshape(group.count, order, order), radii.reshape(group.count, order, order)
+        if group.count > 1 and order > 0 and is_finite.all() and _are_definite(*pairs):
+            return is_finite
+        results = [bool(flag) and is_semidefinite(*pair) for flag, *pair in zip(is_finite, *pairs, strict=True)]
         return np.array(results, dtype=bool)
     results = [
         bool(flag) and _is_in_three_rows(group, enclosing_balls(mid, radius), is_dual)
@@ -99,6 +99,27 @@ def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bo
     return scaled is None or scaled.is_proved
 
 
+def _are_definite(mids: Float[Array, "k n n"], radii: Float[Array, "k n n"]) -> bool:
+    """Return whether all matrices of many enclosures are proved semidefinite at once, as by `is_semidefinite`."""
+    n = mids.shape[1]
+    triangles = np.tril(mids) + np.tril(mids, -1).transpose(0, 2, 1)
+    stray = np.abs(mids - triangles) + radii
+    norms = np.maximum(stray.sum(axis=1).max(axis=1), stray.sum(axis=2).max(axis=1)) * INFLATION
+    traces = np.abs(triangles.diagonal(axis1=1, axis2=2)).sum(axis=1)
+    needs = _need(n, norms, traces)
+    try:
+        factors = np.linalg.cholesky(triangles - needs[:, None, None] * np.eye(n))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.isfinite(factors).all())
+
+
+def _need(n: int, norm_radius: Any, trace: Any) -> Any:
+    """Return the multiple of the identity without which Cholesky's method has to run to its end."""
+    error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * trace
+    return (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
+
+
 def scaling_exponents(diagonal: Float[Array, " n"]) -> Int[Array, "n n"]:
     """Return exponents of powers of two with which rows and columns get a diagonal near 1; it must be positive."""
     exponents = -(np.frexp(diagonal)[1] // 2)
@@ -131,9 +152,7 @@ def _symmetric_enclosure(mid: Float[Array, "n n"], radius: Float[Array, "n n"] |
     X, stray = triangle[np.ix_(support, support)], stray[np.ix_(support, support)]
     n, norm_radius = len(X), _norm_bound(stray)
     trace = float(np.abs(np.diag(X)).sum())
-    error = float(gamma(n + 2)) / (1 - float(gamma(n + 2))) * trace
-    need = (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
-    return _SymmetricEnclosure(X, norm_radius, trace, need)
+    return _SymmetricEnclosure(X, norm_radius, trace, _need(n, norm_radius, trace))
 
 
 def smallest_eigenvalue_bound(mid: Float[Array, "n n"], radius: Float[Array, "n n"] | None = None) -> float:
@@ -173,9 +192,12 @@ def _factors(X: Any) -> bool:
     return status == 0 and bool(np.isfinite(np.diag(factor)).all())
 
 
-def _smallest_eigenvalue(X: Float[Array, "n n"]) -> float:
-    """Return nearly the smallest eigenvalue of a symmetric matrix; -inf if an entry is not finite."""
-    return float(scipy.linalg.eigvalsh(X, subset_by_index=[0, 0])[0]) if np.isfinite(X).all() else -math.inf
+def _smallest_eigenvalues(matrices: Float[Array, "k n n"]) -> Float[Array, " k"]:
+    """Return nearly the smallest eigenvalue of each symmetric matrix; -inf if an entry is not finite."""
+    is_finite: Any = np.isfinite(matrices).all(axis=(1, 2))
+    results = np.full(len(matrices), -math.inf)
+    results[is_finite] = np.linalg.eigvalsh(matrices[is_finite])[:, 0]
+    return results
 
 
 def distances(group: ConeGroup, values: Float[Array, " rows"], is_dual: bool = False) -> Float[Array, " k"]:
@@ -185,7 +207,7 @@ def distances(group: ConeGroup, values: Float[Array, " rows"], is_dual: bool = F
         return (z[:, 0] - np.linalg.norm(z[:, 1:], axis=1)) / math.sqrt(2)
     if group.kind == "semidefinite":
         order = math.isqrt(group.size)
-        return np.array([_smallest_eigenvalue(X) for X in z.reshape(-1, order, order)])
+        return _smallest_eigenvalues(z.reshape(group.count, order, order))
     first, second, third = z.T
     with np.errstate(all="ignore"):
         if group.kind == "exponential" and is_dual:

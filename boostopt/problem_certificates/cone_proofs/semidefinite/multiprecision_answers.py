@@ -22,16 +22,16 @@ from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, balls
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
 from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import has_semidefinite_answer
 
-PRECISION = 256
+PRECISION = 512
 """Bits of the numbers."""
 
-MAX_PRODUCTS = 1_200_000
-"""Number of products of a step up to which the method is used: a twentieth of a second."""
+MAX_PRODUCTS = 5_000_000
+"""Number of products of a step up to which the method is used: a sixth of a second."""
 
-MAX_STEPS = 120
+MAX_STEPS = 200
 """Maximum number of Newton steps."""
 
-N_POOR_STEPS = 8
+N_POOR_STEPS = 25
 """Number of steps without progress after which the method stops."""
 
 START_SIZE = 1e3
@@ -51,6 +51,9 @@ MIN_CENTRING = 1e-5
 
 MAX_RESIDUAL = 1e-26
 """Relative residual that suffices."""
+
+MAX_SPARSE_ENTRIES = 4
+"""Mean number of entries of a coefficient matrix up to which products go through them one by one."""
 
 Matrix = Any
 """A matrix of python-flint (`arb_mat`)."""
@@ -72,6 +75,8 @@ class PreciseBlock:
         The same: row j has the entries of matrix j; shape (columns, order^2).
     columns_of_entries
         The transposed matrix.
+    sparse_rows
+        The same rows as pairs of a place and an entry, if they have `MAX_SPARSE_ENTRIES` each in the mean; else None.
     h
         The constant.
     """
@@ -81,6 +86,7 @@ class PreciseBlock:
     matrices: Sequence[Matrix]
     rows: Matrix
     columns_of_entries: Matrix
+    sparse_rows: Sequence[Sequence[tuple[int, Ball]]] | None
     h: Matrix
 
     def image(self, x: Sequence[Ball]) -> Matrix:
@@ -103,6 +109,13 @@ class PreciseBlock:
         if not places:
             return
         images = [(first * matrix * second).entries() for matrix in self.matrices]
+        if self.sparse_rows is not None:
+            for i, pairs in zip(places, self.sparse_rows, strict=True):
+                target = totals[i]
+                for j, image in zip(places, images, strict=True):
+                    for place, entry in pairs:
+                        target[j] += entry * image[place]
+            return
         products = (self.rows * flint.arb_mat(images).transpose()).tolist()
         for i, row in zip(places, products, strict=True):
             target = totals[i]
@@ -170,8 +183,15 @@ def _blocks(G: Any, h: Any, size: int) -> list[PreciseBlock]:
         rows = flint.arb_mat(len(columns), size, balls(dense))
         matrices = [flint.arb_mat(order, order, balls(entries)) for entries in dense]
         constant = flint.arb_mat(order, order, balls(h[start : start + size]))
-        results.append(PreciseBlock(order, columns, matrices, rows, rows.transpose(), constant))
+        is_sparse = part.nnz <= MAX_SPARSE_ENTRIES * len(columns)
+        sparse_rows = [_pairs(entries) for entries in dense] if is_sparse else None
+        results.append(PreciseBlock(order, columns, matrices, rows, rows.transpose(), sparse_rows, constant))
     return results
+
+
+def _pairs(entries: Array) -> list[tuple[int, Ball]]:
+    places = np.flatnonzero(entries)
+    return list(zip(places.tolist(), balls(entries[places]), strict=True))
 
 
 def lower_factor(X: Matrix) -> Matrix | None:

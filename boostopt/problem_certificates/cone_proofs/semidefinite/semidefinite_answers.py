@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -24,7 +25,7 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.conic_programs.solver_clock import count_answers, solver_call
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import HUGE, ConicAnswer
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
@@ -136,6 +137,23 @@ class _Batch:
         is_dense = self.count == 1 and not self._is_sparse and columns.nnz > MIN_DENSITY * np.prod(columns.shape)
         self._dense = self.G_transposed.toarray() if is_dense and columns.nnz <= MAX_DENSE_ENTRIES else None
 
+    @cached_property
+    def _images(self) -> list[tuple[Int[Array, " k"], Float[Array, "k n n"], Int[Array, " t"], Bool[Array, "k n n"]]]:
+        """The matrices of each column with entries, by their cones, and the places of their images in G x."""
+        columns, results = self._columns, list[tuple[Array, Array, Array, Array]]()
+        positions = np.full(self.shape, -1)
+        positions.ravel()[self._support] = np.arange(len(self._support))
+        for j in self._used.tolist():
+            part = slice(columns.indptr[j], columns.indptr[j + 1])
+            numbers, rests = np.divmod(columns.indices[part], self.order**2)
+            cones = np.unique(numbers)
+            dense = np.zeros((len(cones), self.order**2))
+            dense[np.searchsorted(cones, numbers), rests] = columns.data[part]
+            targets = positions[cones]
+            has_target = targets >= 0
+            results.append((cones, dense.reshape(-1, self.order, self.order), targets[has_target], has_target))
+        return results
+
     def _dense_blocks(self, columns: Any) -> list[tuple[Int[Array, " k"], Float[Array, "k k"]]]:
         """Return for each column of a matrix that has entries the rows of its matrix with entries, and the rest."""
         results = list[tuple[Array, Array]]()
@@ -181,18 +199,8 @@ class _Batch:
                 result[:, part] = self._dense @ np.stack([image.ravel() for image in islice(images, len(part))]).T
             return result
         images = np.zeros((len(self._used), len(self._support)))
-        positions = np.full(self.count * order**2, -1)
-        positions[self._support] = np.arange(len(self._support))
-        for k, j in enumerate(self._used.tolist()):
-            part = slice(columns.indptr[j], columns.indptr[j + 1])
-            cones, rests = np.divmod(columns.indices[part], order**2)
-            cone_numbers = np.unique(cones)
-            dense = np.zeros((len(cone_numbers), order**2))
-            dense[np.searchsorted(cone_numbers, cones), rests] = columns.data[part]
-            image = Z[cone_numbers] @ dense.reshape(-1, order, order) @ inverse[cone_numbers]
-            targets = positions.reshape(self.count, -1)[cone_numbers].ravel()
-            has_target = targets >= 0
-            images[k, targets[has_target]] = image.ravel()[has_target]
+        for row, (cones, matrices, targets, has_target) in zip(images, self._images, strict=True):
+            row[targets] = (Z[cones] @ matrices @ inverse[cones])[has_target]
         result[:, self._used] = np.asarray(self._supported @ images.T)
         return result
 
@@ -341,6 +349,7 @@ class _Method:
         except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
             return None
         mu = self._products(point.S, point.Z) / self.degree
+        S_factors, Z_factors = ([_inverse_factor(part) for part in parts] for parts in (point.S, point.Z))
 
         def direction(target: float, correction: list[Array] | None) -> tuple[Array, list[Array], list[Array]]:
             fixed = [
@@ -359,7 +368,7 @@ class _Method:
             return x, S, Z
 
         _, S_step, Z_step = direction(0.0, None)
-        lengths = min(1.0, _longest(point.S, S_step)), min(1.0, _longest(point.Z, Z_step))
+        lengths = min(1.0, _longest(S_factors, S_step)), min(1.0, _longest(Z_factors, Z_step))
         nearer = self._products(
             [a + lengths[0] * b for a, b in zip(point.S, S_step, strict=True)],
             [a + lengths[1] * b for a, b in zip(point.Z, Z_step, strict=True)],
@@ -371,7 +380,7 @@ class _Method:
         x, S_step, Z_step = direction(target, correction)
         fraction = max(STEP_FRACTION, 1 - 10 * ratio) if min(lengths) > 0.9 else STEP_FRACTION
         fraction = min(fraction, 0.98)
-        lengths = min(1.0, fraction * _longest(point.S, S_step)), min(1.0, fraction * _longest(point.Z, Z_step))
+        lengths = min(1.0, fraction * _longest(S_factors, S_step)), min(1.0, fraction * _longest(Z_factors, Z_step))
         if not (max(lengths) > MIN_STEP and np.isfinite(x).all()):
             return None
         return _Point(
@@ -437,15 +446,26 @@ def _solver(M: Float[Array, "n n"]) -> Any:
     raise scipy.linalg.LinAlgError("not positive definite")
 
 
-def _longest(points: list[Array], directions: list[Array]) -> float:
-    """Return the length of the longest step along directions within the cones."""
+def _inverse_factor(X: Array) -> Array | None:
+    """Return L^-1 with L Lᵀ = X, or a diagonal X itself; None if a matrix is not positive definite."""
+    if X.ndim == 1:
+        return X
+    try:
+        return np.linalg.inv(np.linalg.cholesky(X))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _longest(factors: list[Array | None], directions: list[Array]) -> float:
+    """Return the length of the longest step along directions within the cones, by `_inverse_factor` of each point."""
     smallest = 0.0
-    for X, D in zip(points, directions, strict=True):
-        if X.ndim == 1:
-            smallest = min(smallest, float((D / X).min(initial=0.0)))
+    for L, D in zip(factors, directions, strict=True):
+        if L is None:
+            return 0.0
+        if L.ndim == 1:
+            smallest = min(smallest, float((D / L).min(initial=0.0)))
             continue
         try:
-            L = np.linalg.inv(np.linalg.cholesky(X))
             smallest = min(smallest, float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min()))
         except np.linalg.LinAlgError:
             return 0.0
