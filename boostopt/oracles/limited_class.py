@@ -361,6 +361,24 @@ class LimitedClass(Oracle):
             values += self._costs[:, self._grouped.group_of(hypothesis)]
         return np.clip(values, -1.0, 1.0)
 
+    def recomputed_rows(self, rows: Float[Array, "N t"]) -> Float[Array, "N t"] | None:
+        """Return the rows of hypotheses with those of the limits computed from their margins.
+
+        The costs are those of the group that fits the given rows of the limits best. The result is None if no group
+        has such rows up to rounding.
+        """
+        n = self._oracle.N
+        values, result = self._slopes @ rows[:n], rows.copy()
+        costs = self._costs if self._costs.shape[1] else np.zeros((len(self.limits), 1))
+        for q, coefficients in enumerate(-rows[n:].T):
+            candidates = np.clip(values[:, [q]] + costs, -1.0, 1.0)
+            distances = np.abs(candidates - coefficients[:, None])
+            best = int(distances.sum(axis=0).argmin())
+            if (distances[:, best] > 2.0 * self.row_errors).any():
+                return None
+            result[n:, q] = -candidates[:, best]
+        return result
+
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         margins = self._oracle.margins_of(hypothesis)
         return None if margins is None else self._extended(hypothesis, margins)
