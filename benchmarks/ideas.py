@@ -168,7 +168,6 @@ def sorted_norm_as_atom() -> Idea:
             "owl", lambda p, x: description(p, x, lambda d: cp.dotsort(cp.abs(d - x.d0), weights)), nu=NU, eta=ETA
         ),
         max_rounds=FEW_ROUNDS,
-        omissions={"verify": "the proof in fractions took more than ten minutes"},
     )
 
 
