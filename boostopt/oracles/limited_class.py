@@ -167,8 +167,8 @@ def equal_mean_margins(
     mask = check_array("groups", groups)
     if mask.ndim != 1 or mask.dtype != bool:
         raise ProblemError(
-            f"groups must be one True or False for each row; got shape {mask.shape} of {mask.dtype}. Pass a mask such "
-            "as X[:, 0] == 1."
+            f"groups must be Booleans, True or False for each row; got the shape {mask.shape} and entries of the type "
+            f"{mask.dtype}. Numbers name no first group: pass a comparison, such as groups == 1 or X[:, 0] > 0."
         )
     counts = np.ones(len(mask)) if c is None else non_negative_weights("c", c, len(mask))
     sizes = [float(counts[part].sum()) for part in (mask, ~mask)]
@@ -288,7 +288,8 @@ class LimitedClass(Oracle):
         if selected.shape != (self._oracle.N,):
             raise ProblemError(
                 f"a margin limit needs one slope for each of the {self._oracle.n_rows} rows; got {len(slopes)}. Pass "
-                "one for each example."
+                "one for each margin of an example: RegressionStumps has two, for both signs of the residual, and "
+                "MulticlassStumps one for each further class."
             )
         if np.count_nonzero(selected) != np.count_nonzero(slopes):
             raise ProblemError(
