@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis
@@ -277,5 +278,6 @@ def write_pictures(
             figures = {"profiles": draw_profiles(part, family, gap), "work": draw_work_precision(part, family)}
             for kind, figure in figures.items():
                 paths.append(folder / f"{kind}_{name}_{k}.svg")
-                figure.savefig(paths[-1], metadata={"Date": None})
+                with mpl.rc_context({"svg.hashsalt": paths[-1].stem}):  # names in a picture are equal in all runs
+                    figure.savefig(paths[-1], metadata={"Date": None})
     return paths

@@ -22,12 +22,14 @@ from benchmarks.arena import load, merge
 from benchmarks.arena_tables import (
     GAPS,
     CheapestSolve,
+    Winners,
     cheapest_solves,
     family_of,
     problem_lines,
     ratio_text,
     session_lines,
 )
+from benchmarks.pages import head as table_head
 from benchmarks.pages import replace_between
 from benchmarks.pages import row as table_row
 from boostopt._utils.formatting import format_count
@@ -55,6 +57,9 @@ KINDS = {"lpboost": "linear", "l1_adaboost": "linear", "qp_reg_adaboost": "quadr
 
 LAST_KIND = "entropies"
 """The kind of all other programs that the reference takes."""
+
+RIGHT = "--:"
+"""The alignment of numbers in tables."""
 
 Session = Mapping[str, Any]
 
@@ -132,7 +137,7 @@ def claims_table(session: Session) -> Iterator[str]:
         "no gap",
         f"no claim, {LIMITS[0]:g} proved",
     ]
-    yield from _head(names)
+    yield from table_head(names, RIGHT)
     for count in claim_counts(session):
         yield table_row(
             [
@@ -149,20 +154,17 @@ def claims_table(session: Session) -> Iterator[str]:
 
 
 def reference_ratios(
-    session: Session, gap: float, seconds: Callable[[CheapestSolve], float]
+    winners: Winners, seconds: Callable[[CheapestSolve], float]
 ) -> dict[tuple[str, str], tuple[int, list[float]]]:
     """Return how many programs of each kind each rival took together with the reference, and its ratios of seconds.
 
     Parameters
     ----------
-    session
-        A session with the reference.
-    gap
-        The relative gap that both reach where there is a ratio.
+    winners
+        The cheapest solves of a session, with those of the reference.
     seconds
         The seconds of a solve that are compared.
     """
-    winners = cheapest_solves(session, gap)
     ratios: dict[tuple[str, str], tuple[int, list[float]]] = {}
     for (problem, entrant), winner in winners.items():
         if entrant == REFERENCE or family_of(problem) != "boosting" or (problem, REFERENCE) not in winners:
@@ -178,11 +180,13 @@ def reference_ratios(
 
 def reference_table(session: Session) -> Iterator[str]:
     """Yield the seconds of each rival over those of the reference: of all phases, and of the solvers alone."""
-    gap = GAPS[-1]
-    wall_ratios = reference_ratios(session, gap, lambda solve: solve.wall_seconds)
-    solver_ratios = reference_ratios(session, gap, lambda solve: solve.solver_seconds)
+    winners = cheapest_solves(session, GAPS[-1])
+    wall_ratios = reference_ratios(winners, lambda solve: solve.wall_seconds)
+    solver_ratios = reference_ratios(winners, lambda solve: solve.solver_seconds)
     ends = ["least", "largest"]
-    yield from _head(["rival", "programs", "both take", "both reach", "all phases", *ends, "solver alone", *ends])
+    yield from table_head(
+        ["rival", "programs", "both take", "both reach", "all phases", *ends, "solver alone", *ends], RIGHT
+    )
     for key, (n_problems, quotients) in sorted(wall_ratios.items()):
         cells = [f"`{key[0]}`", key[1], str(n_problems), str(len(quotients))]
         for ratios in (quotients, solver_ratios[key][1]):
@@ -193,16 +197,10 @@ def reference_table(session: Session) -> Iterator[str]:
 
 def versions_table(session: Session) -> Iterator[str]:
     """Yield the entrants with their versions."""
-    yield from _head(["entrant", "version"])
+    yield from table_head(["entrant", "version"], RIGHT)
     versions = {run["entrant"]: run["version"] for run in session["runs"] if run["ran"]}
     for entrant, version in sorted(versions.items()):
         yield table_row([f"`{entrant}`", version or "of boostopt"])
-
-
-def _head(cells: Sequence[str]) -> Iterator[str]:
-    """Yield the first two lines of a table."""
-    yield table_row(cells)
-    yield table_row(["---", *["--:"] * (len(cells) - 1)])
 
 
 def tables(session: Session, pictures: Iterable[str] = ()) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from boostopt._utils.files import write_atomically
@@ -28,3 +28,9 @@ def replace_between(page: Path, begin: str, end: str, tables: str) -> None:
 def row(cells: Iterable[str]) -> str:
     """Return a row of a table in Markdown."""
     return f"| {' | '.join(cells)} |"
+
+
+def head(cells: Sequence[str], alignment: str = "---") -> Iterator[str]:
+    """Yield the first two lines of a table in Markdown, whose columns after the first have an alignment."""
+    yield row(cells)
+    yield row(["---", *[alignment] * (len(cells) - 1)])

@@ -115,4 +115,7 @@ def test_each_group_of_problems_has_its_pictures(tmp_path: Path) -> None:
     paths = write_pictures([session], tmp_path / "pictures", 1e-6, min_problems=1)
     groups = ("boosting_0_0", "boosting_1_0", "files_0_0")
     assert [path.name for path in paths] == [f"{kind}_{name}.svg" for name in groups for kind in ("profiles", "work")]
-    assert all("<svg" in path.read_text(encoding="utf-8") for path in paths)
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    assert all("<svg" in text for text in texts)
+    write_pictures([session], tmp_path / "pictures", 1e-6, min_problems=1)
+    assert [path.read_text(encoding="utf-8") for path in paths] == texts

@@ -167,8 +167,8 @@ def equal_mean_margins(
     mask = check_array("groups", groups)
     if mask.ndim != 1 or mask.dtype != bool:
         raise ProblemError(
-            f"groups must be one True or False for each row; got shape {mask.shape} of {mask.dtype}. Pass a mask such "
-            "as X[:, 0] == 1."
+            f"groups must be Booleans, True or False for each row; got the shape {mask.shape} and entries of the type "
+            f"{mask.dtype}. Numbers name no first group: pass a comparison, such as groups == 1 or X[:, 0] > 0."
         )
     counts = np.ones(len(mask)) if c is None else non_negative_weights("c", c, len(mask))
     sizes = [float(counts[part].sum()) for part in (mask, ~mask)]
@@ -288,7 +288,8 @@ class LimitedClass(Oracle):
         if selected.shape != (self._oracle.N,):
             raise ProblemError(
                 f"a margin limit needs one slope for each of the {self._oracle.n_rows} rows; got {len(slopes)}. Pass "
-                "one for each example."
+                "one for each margin of an example: RegressionStumps has two, for both signs of the residual, and "
+                "MulticlassStumps one for each further class."
             )
         if np.count_nonzero(selected) != np.count_nonzero(slopes):
             raise ProblemError(
@@ -360,6 +361,24 @@ class LimitedClass(Oracle):
         if self._grouped is not None:
             values += self._costs[:, self._grouped.group_of(hypothesis)]
         return np.clip(values, -1.0, 1.0)
+
+    def recomputed_rows(self, rows: Float[Array, "N t"]) -> Float[Array, "N t"] | None:
+        """Return the rows of hypotheses with those of the limits computed from their margins.
+
+        The costs are those of the group that fits the given rows of the limits best. The result is None if no group
+        has such rows up to rounding.
+        """
+        n = self._oracle.N
+        values, result = self._slopes @ rows[:n], rows.copy()
+        costs = self._costs if self._costs.shape[1] else np.zeros((len(self.limits), 1))
+        for q, coefficients in enumerate(-rows[n:].T):
+            candidates = np.clip(values[:, [q]] + costs, -1.0, 1.0)
+            distances = np.abs(candidates - coefficients[:, None])
+            best = int(distances.sum(axis=0).argmin())
+            if (distances[:, best] > 2.0 * self.row_errors).any():
+                return None
+            result[n:, q] = -candidates[:, best]
+        return result
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         margins = self._oracle.margins_of(hypothesis)

@@ -40,15 +40,15 @@ from boostopt.verification.certificate_writer import (
     write_certificate_file,
 )
 from boostopt.verification.class_statements import (
-    MEMBERSHIP_NOT_CHECKED,
     WITHIN_LIMITS,
     checked_row_errors,
     hypotheses_to_json,
     hypothesis_margins,
+    membership_text,
     oracle_of_file,
     query_oracle,
     require_multiplicities,
-    require_rows_of_limits,
+    rows_with_limits,
 )
 from boostopt.verification.described_files.described_class_writer import RunLimits, save_described_class_certificate
 from boostopt.verification.described_files.functions_as_problems import is_described
@@ -69,7 +69,7 @@ from boostopt.verification.trusted_kernel.conjugates import Vector
 from boostopt.verification.trusted_kernel.edge_terms import bound_over_class
 from boostopt.verification.trusted_kernel.feasible_weights import feasible_weights_with_norm, project_into_ball
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, SizeLimit, reject
-from boostopt.verification.trusted_kernel.number_types import FloatBalls, dense_rows
+from boostopt.verification.trusted_kernel.number_types import FloatBalls
 from boostopt.verification.trusted_kernel.stated_limits import LIMITED_SUBJECT, StatedLimits, keeps_limits
 from boostopt.verification.verification_result import (
     BOTH_BOUNDS,
@@ -259,7 +259,8 @@ def verify_class_certificate(
     oracle
         The oracle over the verifier's examples.
     U
-        The margins of the hypotheses with weight, None to compute them. Below them stand the rows of the limits.
+        The margins of the hypotheses with weight, None to compute them. Below them stand the rows of the limits, which
+        must be those of hypotheses with these margins in some group with costs.
     formulation
         The verifier's own formulation; None for a formulation of boostopt.
     limits
@@ -290,7 +291,8 @@ def verify_class_certificate(
     computed = hypothesis_margins(document.hypotheses, n + k, document.t, oracle, answer) if U is None else U
     margins = as_margin_matrix(computed)
     if limits is not None:
-        margins = _margins_within_limits(document, dense_rows(margins, slice(0, None)), limits, row_errors)
+        rows = rows_with_limits(margins, n, document.t, oracle, U is not None)
+        margins = _margins_within_limits(document, rows, limits, row_errors)
     arrays = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute_bounds(dataclasses.replace(document, arrays=arrays), margins, A)
     if d is not None:
@@ -299,11 +301,10 @@ def verify_class_certificate(
         bounds = ProvedBounds(bounds.lower, _upper_bound(A, F, document.G, point, d, answer.edge_bound, limits))
     check_claims(document, bounds)
     claimed_bounds = claimed_bounds_text(document)
-    is_membership_checked = answer.edge_bound is not None and U is None
     suffix = "" if claimed_bounds == BOTH_BOUNDS else NO_FURTHER_CLAIM
     scope = "" if limits is None else WITHIN_LIMITS
     reason = f"recomputed over {oracle}: {claimed_bounds} of the best {measure}{scope}{suffix}"
-    reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
+    reason += membership_text(oracle, answer, U)
     reason += "" if document.formulation_functions else FUNCTIONS_NOT_STATED
     return dataclasses.replace(make_verification(document, True, reason, bounds, False), quantity=measure)
 
@@ -312,7 +313,6 @@ def _margins_within_limits(
     document: CertificateDocument, rows: Float[Array, "rows t"], limits: StatedLimits, row_errors: Float[Array, " k"]
 ) -> Float[Array, "N t"]:
     """Return the margins of the examples; Rejected if the weights of the file are not proved to keep the limits."""
-    require_rows_of_limits(rows.shape, document.N, document.t, limits)
     if not keeps_limits(-rows[document.N :], limits.right_sides, row_errors, document.arrays["w"]):
         reject("its weights are not proved to keep the limits of the class")
     return rows[: document.N]

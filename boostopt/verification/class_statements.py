@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
+from boostopt._utils.validation import check_instance
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.oracles.base import Answer, HypothesisClass, Oracle, Query, require_oracle
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
-from boostopt.oracles.limited_class import LimitedClass
+from boostopt.oracles.limited_class import Budget, LimitedClass
 from boostopt.rows.margin_matrix import MarginMatrix
 from boostopt.verification.certificate_writer import class_description, to_json_value
 from boostopt.verification.trusted_kernel.certificate_schema import MAX_ARRAY_BYTES
 from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.trusted_kernel.number_types import dense_rows
 from boostopt.verification.trusted_kernel.stated_limits import StatedLimits
 
 MARGINS_REQUIRED = "the file does not determine the margins of its hypotheses: pass them as U="
@@ -34,6 +36,9 @@ HYPOTHESES_NOT_WRITTEN = (
 
 MEMBERSHIP_NOT_CHECKED = "; whether the hypotheses with weight belong to the class was not checked"
 """The addition to the reason of a verdict if the margins were passed, or the oracle is heuristic."""
+
+GROUPS_NOT_CHECKED = ", nor whether they belong to the groups whose costs U= states"
+"""A further addition if the margins were passed, and groups of hypotheses have costs."""
 
 NO_EXACT_PROOF = (
     "exact proofs need the certificate of a program; the upper bound over a class comes from its oracle, in floating "
@@ -119,14 +124,54 @@ def checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Arr
     return oracle.row_errors
 
 
-def require_rows_of_limits(shape: tuple[int, ...], N: int, t: int, limits: StatedLimits) -> None:
-    """Reject margins without a row for each of N examples and, below these, for each limit, and t columns."""
-    k = len(limits.prices)
-    if shape != (N + k, t):
+def rows_with_limits(margins: Any, N: int, t: int, oracle: Oracle, is_recomputed: bool) -> Float[Array, "rows t"]:
+    """Return margins of N examples, and the rows of the limits of the oracle below them, as a dense matrix.
+
+    Rejected unless there is a row for each example and limit, and t columns.
+
+    Parameters
+    ----------
+    margins
+        The margins.
+    N, t
+        The numbers of examples and of hypotheses.
+    oracle
+        The class with limits.
+    is_recomputed
+        Whether the verifier passed the margins: then the rows of the limits are computed from those of the examples, by
+        the costs of some group. Rejected unless they fit the rows that were passed.
+    """
+    oracle = check_instance("oracle", oracle, LimitedClass, "a LimitedClass", "Pass the class of the file.")
+    k = len(oracle.limits)
+    if margins.shape != (N + k, t):
         reject(
             f"the margins must have {N} rows of examples and {k} of limits, and {t} columns; they have the shape "
-            f"{shape}"
+            f"{margins.shape}"
         )
+    rows = dense_rows(margins, slice(0, None))
+    result = oracle.recomputed_rows(rows) if is_recomputed else rows
+    if result is None:
+        reject(
+            "the rows of the limits in U= are not minus the coefficients that a hypothesis with these margins has in "
+            "the limits of the oracle. Pass columns of run.record.pool.margins, or leave out U="
+        )
+    return result
+
+
+def membership_text(oracle: Oracle, answer: Answer, U: Any) -> str:
+    """Return what was not checked about the hypotheses with weight, as the end of a reason; "" if all was.
+
+    Parameters
+    ----------
+    oracle, answer
+        The class, and the answer of its oracle.
+    U
+        The margins that the verifier passed; None if the oracle computed them.
+    """
+    if answer.edge_bound is not None and U is None:
+        return ""
+    has_costs = isinstance(oracle, LimitedClass) and any(isinstance(limit, Budget) for limit in oracle.limits)
+    return MEMBERSHIP_NOT_CHECKED + (GROUPS_NOT_CHECKED if has_costs and U is not None else "")
 
 
 def hypothesis_margins(hypotheses: Sequence[Any], N: int, t: int, oracle: Oracle, answer: Answer) -> MarginMatrix:

@@ -22,6 +22,7 @@ from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation
+from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate
@@ -67,6 +68,15 @@ ENOUGH_WITHOUT_EQUATIONS = 1e-9
 
 MAX_LOSS = 1e-6
 """Relative loss of a bound, compared with the certificate, with which a file is written."""
+
+MAX_QUICK_SLOPES = 1_000
+"""Number of slopes of atoms above which a proof in fractions takes long: then only trials that gain lead to others."""
+
+MIN_NARROWING = 0.9
+"""Factor by which a step must narrow the loss of such a problem, else no further step of this width is tried."""
+
+MIN_GOOD_NARROWING = 0.5
+"""Factor by which a width must narrow a loss with which a file is written, else no other width is tried."""
 
 
 def save_problem_certificate(
@@ -252,20 +262,30 @@ def best_multipliers(
     best: Number | None = None
     best_choice: Multipliers | None = None
     failure = "the slopes of x cannot be made 0"
+    loss, max_loss, is_costly = math.inf, MAX_LOSS * max(1.0, abs(goal)), has_many_slopes(problem)
     for answer in answers:
-        for multipliers in _proposed_multipliers(answer, problem, 1.0):
-            try:
-                value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
-            except Rejected as rejected:
-                failure = str(rejected)
-                continue
-            if best is None or floor_float(value) > floor_float(best):
-                best, best_choice = value, multipliers
-            if floor_float(best) >= enough:
-                return best, best_choice
+        for width in WIDTHS:
+            previous_loss, width_loss = loss, math.inf
+            for proposed in _proposed_multipliers(answer, problem, 1.0, width):
+                previous_width_loss = width_loss
+                for multipliers in proposed:
+                    try:
+                        value = pair_product(lower_bound(problem, multipliers), 1 / multipliers.objective)
+                    except Rejected as rejected:
+                        failure = str(rejected)
+                        continue
+                    width_loss = min(width_loss, goal - floor_float(value))
+                    if best is None or floor_float(value) > floor_float(best):
+                        best, best_choice, loss = value, multipliers, goal - floor_float(value)
+                    if floor_float(best) >= enough:
+                        return best, best_choice
+                if is_costly and MIN_NARROWING * previous_width_loss < width_loss < math.inf:
+                    break
+            if is_costly and MIN_GOOD_NARROWING * previous_loss < loss <= max_loss:
+                break
     if best is not None:
         failure = f"the best prove {floor_float(best):.10g}"
-    if best is None or floor_float(best) < goal - MAX_LOSS * max(1.0, abs(goal)):
+    if best is None or loss > max_loss:
         raise ProblemError(
             f"a file must prove the bound {goal:.10g} without a box that other steps prove; no multipliers were found "
             f"for this: {failure}. Pass bounds={{variable: (low, high)}} to certify_problem, or keep it in Python."
@@ -324,7 +344,8 @@ def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -
         proposal = least_violation(answer.problem)
         if proposal is None:
             continue
-        for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0):
+        candidates = (_proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width) for width in WIDTHS)
+        for multipliers in itertools.chain.from_iterable(itertools.chain.from_iterable(candidates)):
             try:
                 if lower_bound(problem, multipliers) > 0:
                     return multipliers
@@ -355,17 +376,27 @@ def _proved_ray(certificate: ProblemCertificate, problem: Problem) -> ScaledVect
     raise ProblemError(f"a file must prove by a ray that the problem is unbounded; {failure}. Keep it in Python.")
 
 
-def _proposed_multipliers(answer: ProblemAnswer, problem: Problem, weight: float) -> Iterator[Multipliers]:
-    """Yield multipliers near the choices for an answer."""
+def has_many_slopes(problem: Problem) -> bool:
+    """Return whether atoms have so many slopes that a proof in fractions takes long."""
+    return sum(len(group) for node in problem.nodes for group in node.members) > MAX_QUICK_SLOPES
+
+
+def _proposed_multipliers(
+    answer: ProblemAnswer, problem: Problem, weight: float, width: float
+) -> Iterator[Iterator[Multipliers]]:
+    """Yield multipliers near each choice for an answer, at a distance from kinks."""
     read = answer.problem
+
+    def proposed(choice: Choice) -> Iterator[Multipliers]:
+        for inset, is_snapped in proposals(problem, INSETS):
+            multipliers = exact_multipliers(read, problem, choice, answer.x, inset, is_snapped)
+            if multipliers is not None:
+                yield multipliers
+
     with np.errstate(all="ignore"):  # floats only propose
         point = float_point(read, answer.x)
-        for width in WIDTHS:
-            for choice in proposed_choices(read, point, (read.lower, read.upper), width, N_STEPS, weight):
-                for inset, is_snapped in proposals(INSETS):
-                    multipliers = exact_multipliers(read, problem, choice, answer.x, inset, is_snapped)
-                    if multipliers is not None:
-                        yield multipliers
+        for choice in proposed_choices(read, point, (read.lower, read.upper), width, N_STEPS, weight):
+            yield proposed(choice)
 
 
 def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:

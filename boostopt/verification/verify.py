@@ -85,7 +85,8 @@ def verify(
         the program or of the oracle; for a margin matrix 1 for each example, and d0 proportional to c.
     U
         The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
-        With limits on the weights, the rows of the limits stand below those of the examples.
+        With limits on the weights, the rows of the limits stand below those of the examples. They must be minus the
+        coefficients that hypotheses with these margins have in the limits of the oracle, in some group with costs.
     formulation
         Your own formulation, or the path of its file. The formulations of boostopt are found by their names.
     exact

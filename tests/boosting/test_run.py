@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from boostopt import DataError, OptionError, ProblemError, boost
+from boostopt import DataError, OptionError, ProblemError, boost, combine
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
@@ -633,3 +633,18 @@ def test_a_run_shows_itself() -> None:
     assert StopReason.ROUND_LIMIT in page
     assert run.class_certificate.quantity in page and str(stumps()) in page
     assert str(run.class_certificate) in repr(run.class_certificate)
+
+
+@pytest.mark.parametrize("penalty", ["l2_squared", "l2_ball", "elastic_net", "linf_ball"])
+def test_penalties_without_a_bound_over_a_class_name_those_with_one(penalty: str) -> None:
+    page = combine("logistic", penalty)
+    parameters: dict[str, Any] = {name: 1.0 for name, value in page.parameters.items() if value.required}
+    oracle = GivenMargins([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    run = boost(page, oracle, max_rounds=2, **parameters)
+    with pytest.raises(OptionError, match=r"\brun\.certificate\b.*\bl1, l1_ball or simplex\b"):
+        _ = run.class_certificate
+    for bounded in ("l1", "l1_ball", "simplex"):
+        bounded_page = combine("logistic", bounded)
+        values: dict[str, Any] = {name: 1.0 for name, value in bounded_page.parameters.items() if value.required}
+        certificate = boost(bounded_page, oracle, max_rounds=5, **values).class_certificate
+        assert certificate.upper < float("inf")

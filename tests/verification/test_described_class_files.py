@@ -33,7 +33,7 @@ from boostopt.authoring import (
 )
 from boostopt.boosting.run.run import Run
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
-from boostopt.verification import subject
+from boostopt.verification import problem_certificate_writer, subject
 from boostopt.verification.class_statements import MEMBERSHIP_NOT_CHECKED
 from boostopt.verification.described_files.described_class_verdict import verify_described_class_certificate
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
@@ -220,6 +220,30 @@ def test_multiplicities_travel(tmp_path: Path) -> None:
     run.save_certificate(tmp_path / "class.json", oracle_of(c))
     assert verify(tmp_path / "class.json", oracle_of(c), c=c, formulation=page_of(squares))
     assert not verify(tmp_path / "class.json", oracle_of(), formulation=page_of(squares))
+
+
+@pytest.mark.thorough
+def test_many_slopes_need_few_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sorted norm of 60 examples took more than ten minutes: 744 trials for each point with tangents."""
+    n, insets = 40, list[float]()
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(n, 3)), np.where(rng.random(n) > 0.5, 1, -1)
+    page = page_of(lambda d: cp.dotsort(cp.abs(d - 1 / n), np.linspace(1.0, 0.0, n)))
+    run = boost(page, DecisionStumps(features, labels), nu=10, eta=1.0, epsilon=0.05, max_rounds=4)
+    trial = problem_certificate_writer.exact_multipliers
+
+    def counted(*arguments: Any) -> Any:
+        if arguments[1].n >= n:
+            insets.append(arguments[4])
+        return trial(*arguments)
+
+    monkeypatch.setattr(problem_certificate_writer, "exact_multipliers", counted)
+    run.save_certificate(tmp_path / "class.json", DecisionStumps(features, labels))
+    assert len(insets) <= 80 and set(insets) == {problem_certificate_writer.INSETS[0]}
+    verification = verify(tmp_path / "class.json", DecisionStumps(features, labels), formulation=page)
+    certificate = run.class_certificate
+    assert verification and verification.claimed[0] >= certificate.lower - 1e-6
+    assert verification.claimed[1] <= certificate.upper + 1e-6
 
 
 def test_weights_at_caps_that_are_no_floats_are_proved(tmp_path: Path) -> None:

@@ -238,7 +238,26 @@ def test_margins_are_passed_with_the_rows_of_the_limits(tmp_path: Path) -> None:
     accepted = verdict(document, tmp_path, U=U)
     assert accepted and "belong to the class was not checked" in accepted.reason
     assert "rows of examples" in verdict(document, tmp_path, U=U[:-3]).reason
+    assert "nor whether they belong to the groups whose costs U= states" in accepted.reason
+    for limit, values in ((0, -0.2), (0, U[-3] - 1e-12), (1, 0.0), (2, U[-1] - 1e-9)):
+        changed = U.copy()
+        changed[30 + limit] = values
+        assert "the rows of the limits in U= are not" in verdict(document, tmp_path, U=changed).reason
     assert not verdict(document, tmp_path, U=np.vstack([U[:-3], 0.0 * U[-3:] - 1.0]))
+
+
+def test_rows_of_limits_that_no_weights_need_prove_nothing(tmp_path: Path) -> None:
+    """Rows of zeros keep every limit: the best weights of the class without limits were accepted with them."""
+    stumps, file = DecisionStumps(X, y), tmp_path / "free.json"
+    run = boost("lpboost", stumps, nu=8.0, epsilon=1e-4)
+    run.save_certificate(file, stumps)
+    document, honest = json.loads(file.read_text()), json.loads(limited_document())
+    U = run.record.pool.margins.take_columns(np.flatnonzero(run.w)).to_array()
+    document["data"] |= {name: honest["data"][name] for name in ("oracle", "digest")}
+    document |= {"subject": honest["subject"], "limits": {**honest["limits"], "prices": [0.0] * 3}}
+    assert document["claim"]["lower"] > honest["claim"]["upper"] + 0.01
+    verification = verdict(document, tmp_path, U=np.vstack([U, np.zeros((3, U.shape[1]))]))
+    assert "the rows of the limits in U= are not" in verification.reason
 
 
 def test_a_run_without_weights_within_the_limits_has_no_file(tmp_path: Path) -> None:

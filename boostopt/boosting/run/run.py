@@ -250,7 +250,8 @@ class Run:
         if not record.problem.has_class_bound:
             raise OptionError(
                 f"a certificate over the class needs a soft margin; {record.problem.formulation.name} has none, and "
-                "its value over a class does not follow from the largest edge. Use run.certificate."
+                "its value over a class does not follow from the largest edge. Use run.certificate, which is of the "
+                "collected hypotheses, or the penalty l1, l1_ball or simplex: the largest edge bounds their values."
             )
         measure = record.problem.measure
         if objective is None:

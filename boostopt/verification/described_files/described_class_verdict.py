@@ -25,14 +25,14 @@ from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.programs.program import Examples
 from boostopt.verification.class_statements import (
-    MEMBERSHIP_NOT_CHECKED,
     WITHIN_LIMITS,
     checked_row_errors,
     hypothesis_margins,
+    membership_text,
     oracle_of_file,
     query_oracle,
     require_multiplicities,
-    require_rows_of_limits,
+    rows_with_limits,
 )
 from boostopt.verification.described_files.described_verdict import (
     FORMAT,
@@ -252,7 +252,7 @@ def _verdict(
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     all_margins = as_margin_matrix(hypothesis_margins(hypotheses, N + k, t, oracle, answer) if U is None else U)
     if limits is not None:
-        require_rows_of_limits(all_margins.shape, N, t, limits)
+        all_margins = rows_with_limits(all_margins, N, t, oracle, U is not None)
     margins = all_margins[:N]
     check_margins(margins, N, t, parse_text(data["U"], "digest"))
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))
@@ -266,11 +266,10 @@ def _verdict(
     check_claimed_bounds(document.claim, interval)
     claimed = document.claim.lower, document.claim.upper
     words = BOTH_BOUNDS if None not in claimed else "the lower bound" if claimed[1] is None else "the upper bound"
-    is_membership_checked = answer.edge_bound is not None and U is None
     scope = "" if limits is None else WITHIN_LIMITS
     reason = f"recomputed over {oracle}: {words} of the best {objective.measure}{scope}"
     reason += "" if words == BOTH_BOUNDS else NO_FURTHER_CLAIM
-    reason += "" if is_membership_checked else MEMBERSHIP_NOT_CHECKED
+    reason += membership_text(oracle, answer, U)
     return Verification(
         True,
         reason,

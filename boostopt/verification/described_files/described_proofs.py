@@ -34,6 +34,7 @@ from boostopt.verification.problem_certificate_writer import (
     MAX_LOSS,
     best_multipliers,
     best_point,
+    has_many_slopes,
     lower_end,
     multipliers_to_json,
     vector_to_json,
@@ -278,7 +279,7 @@ def _multipliers_of_part(
     """Return multipliers that bound the sum of F or G and a linear function of its argument from below.
 
     Tangents are taken at the answer of a solver, at a feasible point that is nearly optimal for the program, and near
-    an inner point.
+    an inner point. If there are many slopes, the first multipliers with which a file is written suffice.
     """
     linear, problem = np.array([float(slope) for slope in slopes]), _with_linear_term(function, slopes)
     lower = np.array([-math.inf if side is None else float(side) for side in problem.lower])
@@ -290,6 +291,7 @@ def _multipliers_of_part(
     whole = cp.Problem(cp.Minimize(part.expression + linear @ x), [*part.constraints, *sides])
     level = math.inf if feasible is None else ceil_float(upper_bound(problem, feasible))
     failure = ProblemError("no solver takes the problem of F or G with linear terms. Keep the certificate in Python.")
+    is_costly = has_many_slopes(problem)
     best, choice = _bound_of_cancelling_slopes(problem, function, slopes)
     for solver in SOLVERS if scaled_gap(best, level) > ENOUGH else ():
         clear_variable_values(whole)
@@ -308,9 +310,9 @@ def _multipliers_of_part(
                 continue
             if value is not None and floor_float(value) > best:
                 best, choice = floor_float(value), multipliers
-            if k > 0 and scaled_gap(best, level) <= ENOUGH:
+            if is_costly or (k > 0 and scaled_gap(best, level) <= ENOUGH):
                 break
-        if scaled_gap(best, level) <= ENOUGH:
+        if scaled_gap(best, level) <= ENOUGH or (is_costly and choice is not None):
             break
     if choice is None:
         raise failure

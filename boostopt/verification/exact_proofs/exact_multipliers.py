@@ -23,7 +23,13 @@ from boostopt.problem_certificates.atoms.matrix_functions import TraceOfInverse
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_pullback
 from boostopt.problem_certificates.problem_reader import ReadProblem
-from boostopt.verification.exact_proofs.exact_slopes import ZERO, GroupSlopes, group_slopes, symmetric_directions
+from boostopt.verification.exact_proofs.exact_slopes import (
+    ZERO,
+    GroupSlopes,
+    group_slopes,
+    has_inset,
+    symmetric_directions,
+)
 from boostopt.verification.problem_kernel.atoms import QuadraticForm
 from boostopt.verification.problem_kernel.problem_checker import add_rows
 from boostopt.verification.problem_kernel.problem_schema import AtomNode, Multipliers, Problem
@@ -330,8 +336,9 @@ def _change_adder(numbers: dict[int, Fraction], change: Mapping[int, Fraction]) 
     return add
 
 
-def proposals(insets: Sequence[float]) -> Iterator[tuple[float, bool]]:
-    """Yield insets with and without snapping."""
-    for inset in insets:
+def proposals(problem: Problem, insets: Sequence[float]) -> Iterator[tuple[float, bool]]:
+    """Yield insets with and without snapping; one inset if none moves a slope or a matrix of a problem."""
+    is_moved = bool(problem.matrices) or any(has_inset(node.atom) for node in problem.nodes)
+    for inset in insets if is_moved else insets[:1]:
         yield inset, True
         yield inset, False

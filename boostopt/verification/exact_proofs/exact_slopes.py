@@ -331,3 +331,11 @@ _RULES: Sequence[tuple[Any, Any]] = (
     (Perspective, _perspective_slopes),
 )
 """The rule of each atom whose slopes are not free in proportion to their size."""
+
+_RULES_WITHOUT_INSET = (_free_slopes, _interval_slopes, _sum_slopes, _absolute_sum_slopes)
+"""The rules of polyhedra, which no inset moves."""
+
+
+def has_inset(atom: Any) -> bool:
+    """Return whether the slopes of an atom are moved by an inset."""
+    return any(isinstance(atom, kinds) and rule not in _RULES_WITHOUT_INSET for kinds, rule in _RULES)
