@@ -78,7 +78,12 @@ class BoundedEdgeNewton(HistogramNewton):
         return next_iterate, next_value
 
     def _newton_target(
-        self, evaluator: DualEvaluator, evaluation: Evaluation, w: HypothesisVector, slopes: HypothesisVector
+        self,
+        evaluator: DualEvaluator,
+        evaluation: Evaluation,
+        w: HypothesisVector,
+        slopes: HypothesisVector,
+        ratio: float = 1.0,
     ) -> HypothesisVector:
         """Return the maximizer of the quadratic model of D at w over active columns and those with a large slope."""
         is_active, target = w > 0.0, np.zeros(len(w))
@@ -89,7 +94,10 @@ class BoundedEdgeNewton(HistogramNewton):
         )
         is_active_guess = is_active[columns] | (slopes[columns] > 0.0)
         target[columns] = capped_sum_maximizer(
-            H, slopes[columns] + H @ w[columns], MAX_SUM_GROWTH * evaluation.iterate.weight_sum, is_active_guess
+            H,
+            (slopes[columns] + H @ w[columns]) / ratio,
+            MAX_SUM_GROWTH * evaluation.iterate.weight_sum,
+            is_active_guess,
         )
         return target
 
