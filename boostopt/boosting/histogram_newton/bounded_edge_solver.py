@@ -35,6 +35,8 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
+    first_length: float = 1.0
+
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         no_weights = np.zeros(0, np.int64)
         return (

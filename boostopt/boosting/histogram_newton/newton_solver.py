@@ -125,6 +125,8 @@ class HistogramNewton:
         The records of all evaluations.
     level
         The smoothing level of the next program.
+    first_length
+        The first length of a line search.
     weights_by_iteration
         The weights of the program at each evaluation on all rows.
     """
@@ -138,6 +140,7 @@ class HistogramNewton:
     max_iterations: int | None
     columns_per_iteration: int
     level: int
+    first_length: float = FIRST_LENGTH
 
     def __init__(
         self,
@@ -476,12 +479,12 @@ class HistogramNewton:
         slope: float,
     ) -> tuple[Iterate | None, float]:
         """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
-        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), FIRST_LENGTH
+        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), self.first_length
         resolution = _resolution(evaluation)
         for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
             trial = self._iterate_at(evaluator, w + length * direction)
             value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level))
-            if length == FIRST_LENGTH:
+            if length == self.first_length:
                 # A parabola through both values, with this slope, has this gain at length 1.
                 self._adapt_spread(
                     1.0 - (1.0 - (value - start_value) / (length * slope)) / length,
