@@ -749,3 +749,13 @@ def test_an_evaluation_that_fails_ends_the_run_and_loses_nothing(time: int, monk
     assert run.reason.endswith("OSError: gone")
     (low, high), (lower, upper) = class_bounds(run), recomputed_bounds(run, oracle)
     assert lower - Fraction(2, 2**14) < Fraction(low) <= lower and float(upper) == pytest.approx(high, abs=1e-15)
+
+
+def test_a_run_near_the_optimum_0_passes_over_the_rows_less_often_than_there_are_levels() -> None:
+    rng = np.random.default_rng(0)
+    X = np.clip(np.rint(rng.standard_normal((2000, 4))), -1.0, 1.0)
+    y = np.where(X[:, 0] + X[:, 1] + np.abs(X[:, 2]) + rng.standard_normal(2000) > 1.0, 1, -1)
+    run = boost("erlpboost", BinnedStumps(X, y), nu=600.0, epsilon=0.001, update="newton")
+    assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 0.001
+    # Newton steps at each level take 27 evaluations from level 12 on.
+    assert run.evaluations[0].level == 12 and len(run.evaluations) <= 10

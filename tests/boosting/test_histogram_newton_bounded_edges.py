@@ -230,6 +230,7 @@ def test_run_below_a_bound_with_exhausted_whole_numbers_continues_by_the_update_
     update: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
+    monkeypatch.setattr(newton_solver, "MIN_GAP_DECREASE", 0.5)
     run = boost("softboost", binned_stumps(1), nu=60.0, epsilon=0.02, update=update)
     assert type(run) is Run and run.class_certificate.gap <= 0.02 and run.problem.update == "total"
 

@@ -219,3 +219,11 @@ def test_a_step_of_rounding_alone_ends_no_run() -> None:
     run = boost("binary_erlpboost", oracle, nu=12.786070081836618, epsilon=0.002, update="newton", nus=[12.8])
     assert run.class_certificate.gap <= 0.002
     assert "failed" not in run.reason
+
+
+def test_with_half_of_the_entropy_margins_halve() -> None:
+    # Margins of a hypothesis and its negation. The optimum is 0, so the same d has half of the margin 1/2 of w.
+    w, slopes = np.array([0.75, 0.25]), np.zeros(2)
+    H = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    target = newton.newton_target(w, slopes, 0.0, lambda part: H[np.ix_(part, part)], ratio=2.0)
+    np.testing.assert_allclose(target, [0.625, 0.375], rtol=1e-9)

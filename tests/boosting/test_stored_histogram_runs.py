@@ -250,7 +250,7 @@ def kill_in_steps(number: int) -> Callable[[TraceRow], None]:
 def test_a_stalled_histogram_run_continues_by_steps_in_the_same_file(
     formulation: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 1)
+    monkeypatch.setattr(newton_solver, "MAX_ITERATIONS_PER_GAP_DECREASE", 0)
     X, y = examples(3)
     path = tmp_path / "run.npz"
     how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint_rounds": 1, "update": update}

@@ -35,6 +35,8 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
+    first_length: float = 1.0
+
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         no_weights = np.zeros(0, np.int64)
         return (
@@ -78,7 +80,12 @@ class BoundedEdgeNewton(HistogramNewton):
         return next_iterate, next_value
 
     def _newton_target(
-        self, evaluator: DualEvaluator, evaluation: Evaluation, w: HypothesisVector, slopes: HypothesisVector
+        self,
+        evaluator: DualEvaluator,
+        evaluation: Evaluation,
+        w: HypothesisVector,
+        slopes: HypothesisVector,
+        ratio: float = 1.0,
     ) -> HypothesisVector:
         """Return the maximizer of the quadratic model of D at w over active columns and those with a large slope."""
         is_active, target = w > 0.0, np.zeros(len(w))
@@ -89,7 +96,10 @@ class BoundedEdgeNewton(HistogramNewton):
         )
         is_active_guess = is_active[columns] | (slopes[columns] > 0.0)
         target[columns] = capped_sum_maximizer(
-            H, slopes[columns] + H @ w[columns], MAX_SUM_GROWTH * evaluation.iterate.weight_sum, is_active_guess
+            H,
+            (slopes[columns] + H @ w[columns]) / ratio,
+            MAX_SUM_GROWTH * evaluation.iterate.weight_sum,
+            is_active_guess,
         )
         return target
 

@@ -9,6 +9,7 @@ d(w), the edges of the whole class under it (the gradient of D), and so both bou
                     edges of the class under d(w) -> upper bound         stop if the bounds are within epsilon
     add columns     the best hypothesis of each of the best features
     Newton step     maximize the quadratic model of D over the simplex, then line search
+    next level      if the program is nearly solved: a step to the weights of the next program that keep d(w)
 
 Nested samples of the rows are solved first. They determine the first iterate on all rows, but no bound.
 """
@@ -48,7 +49,7 @@ from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
 
-SAMPLE_SIZES = (5_000, 20_000, 200_000)
+SAMPLE_SIZES = (20_000, 200_000)
 """The approximate sizes of the samples that are solved first."""
 
 MIN_ROWS_PER_SAMPLED_ROW = 4
@@ -57,8 +58,12 @@ MIN_ROWS_PER_SAMPLED_ROW = 4
 SAMPLING_ERROR = 1.5
 """A sample of n rows is solved to a gap of this number over sqrt(n), the random error of its edges."""
 
-MIN_COLUMNS, POOL_GROWTH = 16, 0.1
+MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
+
+FIRST_LENGTH = 0.7
+"""The first length of a line search. The next weights of the examples are then between the last ones and those of the
+full step, and fewer hypotheses outside the pool have large edges."""
 
 SUFFICIENT_INCREASE, MAX_BACKTRACKS = 0.1, 6
 """Armijo's constant of the line search, and the largest number of shorter steps."""
@@ -70,8 +75,11 @@ line search compares slopes, which costs an evaluation."""
 POOR_GAIN, SPREAD_INCREASE = 0.1, 4.0
 GOOD_GAIN, SPREAD_DECREASE = 0.35, 1.4
 """The control of the curvature spread. The gain is the increase of D by a full step over the increase that the slope
-promises; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is multiplied by SPREAD_INCREASE.
-Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
+promises, estimated from the first length; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is
+multiplied by SPREAD_INCREASE. Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
+
+FOLLOWABLE_GAP_FRACTION = 0.5
+"""The gap of a program, as a fraction of the accuracy of its level, from which a step leads to the next level."""
 
 MIN_GAP_DECREASE = 0.9
 """The factor by which the gap must fall to count as a decrease."""
@@ -117,6 +125,8 @@ class HistogramNewton:
         The records of all evaluations.
     level
         The smoothing level of the next program.
+    first_length
+        The first length of a line search.
     weights_by_iteration
         The weights of the program at each evaluation on all rows.
     """
@@ -130,6 +140,7 @@ class HistogramNewton:
     max_iterations: int | None
     columns_per_iteration: int
     level: int
+    first_length: float = FIRST_LENGTH
 
     def __init__(
         self,
@@ -249,16 +260,9 @@ class HistogramNewton:
             if reason := self._reason_to_stop(evaluation, on_all_rows, interrupts):
                 self.stop_reason = reason
                 return iterate
-            if state.n_iterations == 1 and self._level_for(iterate) > level:
-                state = replace(state, level=level + 1)  # the sample had a smaller gap than these rows have
-                continue
-            program_is_solved = self._program_gap(evaluation) <= SOLVED_GAP_FRACTION * self.epsilon * 2.0**level
             has_new_columns = self._add_columns(evaluation)
-            next_iterate, value = (
-                self._step(evaluator, evaluation)
-                if state.stalled_iterations < MAX_STALLED_ITERATIONS or has_new_columns
-                else (None, -math.inf)
-            )
+            may_step = state.stalled_iterations < MAX_STALLED_ITERATIONS or has_new_columns
+            next_iterate, value = self._step_and_set_level(evaluator, evaluation, may_step)
             if self.bounds.gap < MIN_GAP_DECREASE * state.reference_gap:
                 state = replace(state, reference_gap=self.bounds.gap, reference_iteration=state.n_iterations)
             if (
@@ -270,9 +274,6 @@ class HistogramNewton:
                 iterate = next_iterate
             else:
                 iterate.integer_weights = self.padded(iterate.integer_weights)
-            self.level = min(
-                max(level - 1, 0) if program_is_solved or next_iterate is None else level, self._level_for(iterate)
-            )
             has_increased = value > self._dual_objective(
                 evaluation.iterate, evaluation.weight_function
             ) + SUFFICIENT_INCREASE * _resolution(evaluation)
@@ -284,6 +285,24 @@ class HistogramNewton:
                 weight_sum=iterate.weight_sum,
                 stalled_iterations=stalled,
             )
+
+    def _step_and_set_level(
+        self, evaluator: DualEvaluator, evaluation: Evaluation, may_step: bool
+    ) -> tuple[Iterate | None, float]:
+        """Set the level of the next program, and return the next iterate and D; None if D falls."""
+        level, gap = evaluation.level, self._program_gap(evaluation) / (self.epsilon * 2.0**evaluation.level)
+        if level and gap <= FOLLOWABLE_GAP_FRACTION and evaluation.iterate.integer_weights.any():
+            for next_level in sorted({min(level - 1, self._level_for(evaluation.iterate)), level - 1}):
+                next_iterate, value = self._step_to_level(evaluator, evaluation, next_level)
+                if next_iterate is not None:
+                    self.level = next_level
+                    return next_iterate, value
+        next_iterate, value = self._step(evaluator, evaluation) if may_step else (None, -math.inf)
+        is_finished = gap <= SOLVED_GAP_FRACTION or next_iterate is None
+        self.level = min(
+            max(level - 1, 0) if is_finished else level, self._level_for(next_iterate or evaluation.iterate)
+        )
+        return next_iterate, value
 
     def _evaluate(self, evaluator: DualEvaluator, iterate: Iterate, level: int) -> Evaluation:
         """Compute the edges of the class under d(w), and update both bounds and the log."""
@@ -394,12 +413,7 @@ class HistogramNewton:
         if not w.any():
             return evaluator.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
 
-        def negative_hessian(columns: Int[Array, " p"]) -> Float[Array, "p p"]:
-            return evaluator.negative_hessian(
-                evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
-            )
-
-        target = newton_target(w, edges, EDGE_TOL_FRACTION * self.epsilon, negative_hessian)
+        target = self._newton_target(evaluator, evaluation, w, edges)
         slope, largest_slope = float(edges @ (target - w)), float(edges[q] - edges @ w)
         # Theorem A bounds the gain of this step, for the margins of two hypotheses differ by at most 2.
         step_size = min(evaluator.strong_convexity(evaluation.level) * largest_slope / 4.0, 1.0)
@@ -409,6 +423,40 @@ class HistogramNewton:
             if (short_value := evaluator.weight_function(step, evaluation.level).dual_objective) > value:
                 best, value = step, short_value
         return best, value
+
+    def _step_to_level(
+        self, evaluator: DualEvaluator, evaluation: Evaluation, level: int
+    ) -> tuple[Iterate | None, float]:
+        """Return the iterate after a step to the optimum of a lower level, and its D; None if D falls.
+
+        At half of the level's entropy, the margins Uw - theta of the optimum halve if d stays. So the quadratic model
+        is that of this d, with the margins divided by the ratio of the entropies. At d(w) of the lower level, Newton
+        steps take several evaluations for the same.
+        """
+        w = evaluation.iterate.weight_sum * self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE
+        ratio = 2.0 ** (evaluation.level - level)
+        target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
+        start_value = self._dual_objective(evaluation.iterate, evaluator.weight_function(evaluation.iterate, level))
+        trial = self._iterate_at(evaluator, target)
+        value = self._dual_objective(trial, evaluator.weight_function(trial, level))
+        return (trial, value) if value > start_value else (None, -math.inf)
+
+    def _newton_target(
+        self,
+        evaluator: DualEvaluator,
+        evaluation: Evaluation,
+        w: HypothesisVector,
+        slopes: HypothesisVector,
+        ratio: float = 1.0,
+    ) -> HypothesisVector:
+        """Return the maximizer of the quadratic model of D at w, of the program with `ratio` times less entropy."""
+
+        def negative_hessian(columns: Int[Array, " p"]) -> Float[Array, "p p"]:
+            return evaluator.negative_hessian(
+                evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
+            )
+
+        return newton_target(w, slopes, EDGE_TOL_FRACTION * self.epsilon, negative_hessian, ratio)
 
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         """Return weights of the program with their margins."""
@@ -431,14 +479,15 @@ class HistogramNewton:
         slope: float,
     ) -> tuple[Iterate | None, float]:
         """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
-        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), 1.0
+        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), self.first_length
         resolution = _resolution(evaluation)
         for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
             trial = self._iterate_at(evaluator, w + length * direction)
             value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level))
-            if length == 1.0:
+            if length == self.first_length:
+                # A parabola through both values, with this slope, has this gain at length 1.
                 self._adapt_spread(
-                    (value - start_value) / slope,
+                    1.0 - (1.0 - (value - start_value) / (length * slope)) / length,
                     evaluator.strong_convexity(evaluation.level) / evaluation.iterate.weight_sum,
                 )
             if value >= start_value + SUFFICIENT_INCREASE * length * slope:

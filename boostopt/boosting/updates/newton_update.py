@@ -142,8 +142,12 @@ def newton_target(
     edges: HypothesisVector,
     edge_tolerance: float,
     negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
+    ratio: float = 1.0,
 ) -> HypothesisVector:
     """Return the maximizer of the quadratic model of D at w over the hypotheses that enter the step.
+
+    With a `ratio`, the model is that of the program with `ratio` times less entropy at the same d. Its curvature is
+    `ratio` times larger, and its margins are those of w divided by `ratio`.
 
     A hypothesis enters if it has a weight, or if its edge is at least the largest edge of those minus `edge_tolerance`.
     `negative_hessian` returns minus the Hessian over given hypotheses.
@@ -151,7 +155,7 @@ def newton_target(
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
     used = (w[part] > 0.0) | (edges[part] > edges @ w)
-    target[part] = simplex_maximizer(H, edges[part] + H @ w[part], used)
+    target[part] = simplex_maximizer(H, (edges[part] + H @ w[part]) / ratio, used)
     return target
 
 
