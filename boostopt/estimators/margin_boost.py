@@ -278,6 +278,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             zero_fractions.tolist(),
             np.unique(self._predict_labels(f)).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
+            self.nu,
         )
         self.diagnosis_.issue_warnings(stacklevel=2)
         return self
@@ -353,7 +354,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         )
         classes: list[Any] = self.classes_.tolist()
         findings = convergence_findings(settings, self.runs_, classes)
-        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings)
+        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings, nu_parameter=self.nu)
         self.diagnosis_.issue_warnings(stacklevel=3)
         return self
 
