@@ -470,7 +470,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes for pickle: without runs and training examples, unless `store_training` keeps them."""
         state: Any = super().__getstate__()
-        if self.store_training or "runs_" not in state:
+        if self.store_training or "_scorers" not in state:
             return state
         state = {name: value for name, value in state.items() if name not in TRAINING_ATTRIBUTES}
         return {**state, "_scorers": tuple(scorer.without_run() for scorer in self._scorers)}
