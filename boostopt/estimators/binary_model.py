@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, HypothesisVector
+from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.limited_formulation import LimitedWeights
@@ -18,6 +19,21 @@ from boostopt.boosting.weight_limits import certify_limits
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.distributed.oracle_without_rows import raise_rows_missing
+
+
+@dataclass(frozen=True)
+class CompressedVector:
+    """A vector as compressed bytes; a call returns the vector."""
+
+    content: bytes
+
+    @classmethod
+    def from_vector(cls, vector: ExampleVector) -> CompressedVector:
+        """Return a vector in compressed form."""
+        return cls(zlib.compress(vector.astype("<f8").tobytes()))
+
+    def __call__(self) -> ExampleVector:
+        return np.frombuffer(zlib.decompress(self.content), "<f8").astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +104,17 @@ class BinaryModel:
         )
 
     def without_run(self) -> BinaryModel:
-        """Return the binary model with a recorded certificate, as a model file holds it, without the run behind it."""
+        """Return the binary model with a recorded certificate, as a model file holds it, without the run behind it.
+
+        The distribution that proves the upper bound is compressed: it has a number for each example.
+        """
         certificate, hypotheses = self.certificate, tuple(self.hypotheses)
         if certificate is None:
             return replace(self, hypotheses=hypotheses)
-        witness = raise_rows_missing if is_distributed(certificate) else certificate.d
+        if is_distributed(certificate):
+            witness: Callable[[], ExampleVector] | None = raise_rows_missing
+        else:
+            witness = None if certificate.d is None else CompressedVector.from_vector(certificate.d)
         return replace(self, hypotheses=hypotheses, certificate=replace(certificate, witness=witness, recorded=True))
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:

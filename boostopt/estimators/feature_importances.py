@@ -14,10 +14,13 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
-from boostopt.oracles import Feature, Fitted, Hypothesis, Stump, evaluate
+from boostopt.oracles import Feature, Fitted, Hypothesis, RegressionStump, Stump, evaluate
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.feature_validation import FeatureMatrix
 from boostopt.rows.row_block import Split
+
+STUMPS = (Stump, RegressionStump)
+"""Hypotheses of one threshold of one feature."""
 
 MAX_SPREAD_ROWS = 100_000
 """The number of examples from which spreads are computed; of more examples, equally distant ones are taken."""
@@ -59,7 +62,7 @@ def feature_spreads(model: BinaryModel, X: Any, c: ExampleVector) -> Float[Array
     matrix, weights = FeatureMatrix(X[::step]), c[::step]
     votes = combine_opposites(model.hypotheses, model.w)
     for hypothesis, weight in votes:
-        if isinstance(hypothesis, Stump):
+        if isinstance(hypothesis, STUMPS):
             continue
         try:
             shares = _hypothesis_importances(hypothesis, features)
@@ -67,8 +70,8 @@ def feature_spreads(model: BinaryModel, X: Any, c: ExampleVector) -> Float[Array
             return None
         (values,) = evaluate([hypothesis], matrix)
         spreads += shares * _standard_deviation(weight / total * values, weights)
-    for feature, stumps in _stumps_by_feature(votes, total).items():
-        spreads[feature] += _spread_of_stumps(matrix.column(feature, features), weights, stumps)
+    for feature, steps in _steps_by_feature(votes, total).items():
+        spreads[feature] += _spread_of_steps(matrix.column(feature, features), weights, steps)
     return spreads
 
 
@@ -85,31 +88,33 @@ def distributed_feature_spreads(model: BinaryModel, oracle: BinnedClass, feature
         The number of features.
     """
     spreads, total = np.zeros(features), float(np.abs(model.w).sum())
-    stumps = _stumps_by_feature(combine_opposites(model.hypotheses, model.w), total)
-    if stumps and (rows := oracle.binned_rows) is not None:
-        for feature, counts in rows.counts_by_code(sorted(stumps)).items():
+    steps = _steps_by_feature(combine_opposites(model.hypotheses, model.w), total)
+    if steps and (rows := oracle.binned_rows) is not None:
+        for feature, counts in rows.counts_by_code(sorted(steps)).items():
             # The rows of a code lie above the threshold before it, and not above the threshold of its number.
             ends = [oracle.hypothesis_of(Split(feature, code, 1)) for code in range(len(counts) - 1)]
             values = np.array([*(end.threshold for end in ends if isinstance(end, Stump)), np.inf])
-            spreads[feature] = _spread_of_stumps(values, counts.astype(np.float64), stumps[feature])
+            spreads[feature] = _spread_of_steps(values, counts.astype(np.float64), steps[feature])
     return spreads
 
 
-def _stumps_by_feature(votes: Sequence[tuple[Hypothesis, float]], total: float) -> dict[int, list[tuple[Stump, float]]]:
-    """Return the stumps on each feature with their shares in the sum of the weights; constants use no feature."""
-    stumps: dict[int, list[tuple[Stump, float]]] = {}
+def _steps_by_feature(votes: Sequence[tuple[Hypothesis, float]], total: float) -> dict[int, list[tuple[float, float]]]:
+    """Return the thresholds of the stumps on each feature, each with the change of f there; constants have none."""
+    steps: dict[int, list[tuple[float, float]]] = {}
     for hypothesis, weight in votes:
-        if isinstance(hypothesis, Stump) and np.isfinite(hypothesis.threshold):
-            stumps.setdefault(hypothesis.feature, []).append((hypothesis, weight / total))
-    return stumps
+        if isinstance(hypothesis, STUMPS) and np.isfinite(hypothesis.threshold):
+            is_binary = isinstance(hypothesis, Stump)
+            change = 2 * hypothesis.sign if is_binary else hypothesis.upper_sign - hypothesis.lower_sign
+            steps.setdefault(hypothesis.feature, []).append((hypothesis.threshold, weight / total * change))
+    return steps
 
 
-def _spread_of_stumps(values: Float[Array, " n"], c: ExampleVector, votes: Sequence[tuple[Stump, float]]) -> float:
-    """Return the standard deviation of the votes of stumps on one feature, from its values with multiplicities."""
-    thresholds = np.array([stump.threshold for stump, _ in votes])
+def _spread_of_steps(values: Float[Array, " n"], c: ExampleVector, steps: Sequence[tuple[float, float]]) -> float:
+    """Return the standard deviation of the votes on one feature, from its values with multiplicities."""
+    thresholds, changes = np.array(steps).T
     order = thresholds.argsort()
-    steps = np.array([2.0 * share * stump.sign for stump, share in votes])[order]
-    levels = np.concatenate([[0.0], np.cumsum(steps)])  # the votes up to a constant, by the number of thresholds below
+    # The votes up to a constant, by the number of thresholds that are smaller.
+    levels = np.concatenate([[0.0], np.cumsum(changes[order])])
     counts = np.bincount(np.searchsorted(thresholds[order], values), c, len(levels))
     return _standard_deviation(levels, counts)
 

@@ -278,6 +278,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             zero_fractions.tolist(),
             np.unique(self._predict_labels(f)).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
+            self.nu,
         )
         self.diagnosis_.issue_warnings(stacklevel=2)
         return self
@@ -353,7 +354,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         )
         classes: list[Any] = self.classes_.tolist()
         findings = convergence_findings(settings, self.runs_, classes)
-        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings)
+        self.diagnosis_ = settings.diagnose(self.runs_, classes, result.shares, findings=findings, nu_parameter=self.nu)
         self.diagnosis_.issue_warnings(stacklevel=3)
         return self
 
@@ -469,7 +470,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes for pickle: without runs and training examples, unless `store_training` keeps them."""
         state: Any = super().__getstate__()
-        if self.store_training or "runs_" not in state:
+        if self.store_training or "_scorers" not in state:
             return state
         state = {name: value for name, value in state.items() if name not in TRAINING_ATTRIBUTES}
         return {**state, "_scorers": tuple(scorer.without_run() for scorer in self._scorers)}

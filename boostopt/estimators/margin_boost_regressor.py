@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -14,10 +13,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_count, format_interval
-from boostopt._utils.validation import check_positive
+from boostopt._utils.validation import check_integer, check_optional, check_positive
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
@@ -25,10 +24,15 @@ from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
+from boostopt.data.source_examples import numbered_features
 from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators.binary_model import BinaryModel, combine_opposites
+from boostopt.estimators.feature_importances import feature_importances, feature_spreads
 from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, check_share_or_count
-from boostopt.estimators.training.training_data import weighted_examples
+from boostopt.estimators.training.convergence_warnings import GAP_REASON
+from boostopt.estimators.training.diagnosis import warn_once
+from boostopt.estimators.training.training_data import WeightedExamples, weighted_examples
 from boostopt.oracles import RegressionStumps
 from boostopt.oracles.feature_validation import checked_features
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
@@ -118,6 +122,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         (m, r).
     run_
         The run. Pickles leave it out, because it grows with the examples.
+    feature_importances_
+        The share of each feature in the spread of the votes, as for the classifier, shape (features,).
     n_iter_
         The number of rounds.
     n_features_in_, feature_names_in_
@@ -166,7 +172,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         targets: Any
         features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
         with limit_blas_threads():
-            oracle, nu, count = self._oracle_and_counts(features, targets, sample_weight)
+            examples, targets = self._examples(features, targets, sample_weight)
+            oracle, nu, count = self._oracle_and_counts(examples, targets)
             parameters: dict[str, Any] = {**settings["parameters"], "nu": nu}
             if settings["eta"] is not None and "eta" in formulation.parameters:
                 parameters["eta"] = settings["eta"]
@@ -181,6 +188,9 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 **parameters,
             )
             self.certificate_: ClassCertificate = self.run_.class_certificate
+            model = BinaryModel.from_run(self.run_)
+            model = replace(model, spreads=feature_spreads(model, examples.X, examples.c))
+            self.feature_importances_: Float[Array, " features"] = feature_importances([model], examples.X.shape[1])
         used = np.flatnonzero(self.run_.w)
         self.hypotheses_: tuple[Any, ...] = tuple(self.run_.hypotheses[q] for q in used.tolist())
         self.weights_: ExampleVector = self.run_.w[used]
@@ -194,12 +204,11 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         )
         self.n_iter_: int = self.run_.rounds
         if not self.certificate_.gap <= settings["epsilon"] + ROUNDING:
-            warnings.warn(
+            details = (
                 f"boosting ended before the gap fell below epsilon = {settings['epsilon']:g} ({self.run_.reason}): "
-                f"{self.interval_}. Raise max_iter, time_limit or epsilon.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"{self.interval_}. Raise max_iter, time_limit or epsilon."
             )
+            warn_once(ConvergenceWarning(f"{GAP_REASON}. See interval_."), details, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> ExampleVector:
@@ -218,6 +227,25 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         centre, radius = self.target_scale_
         return centre + radius * weighted_vote(self.hypotheses_, self.weights_, features)
 
+    def in_words(self, max_hypotheses: int | None = 10) -> list[str]:
+        """Return the stumps with the largest weights in words, each after its weight in the units of y.
+
+        A stump adds its weight to the prediction where its value is +1, and subtracts it where its value is -1, from
+        the middle `target_scale_[0]` of the targets on.
+
+        Parameters
+        ----------
+        max_hypotheses
+            The number of stumps, at least 1; None for all with a weight.
+        """
+        check_is_fitted(self)
+        max_hypotheses = check_optional(check_integer, "max_hypotheses", max_hypotheses, 1)
+        attributes: Any = vars(self)
+        names = list(attributes.get("feature_names_in_", numbered_features(attributes["n_features_in_"], None)))
+        votes = sorted(combine_opposites(self.hypotheses_, self.weights_), key=lambda vote: -abs(vote[1]))
+        unit = self.target_scale_[1] / float(np.abs(self.weights_).sum())
+        return [f"{weight * unit:.4g} {stump.in_words(names)}" for stump, weight in votes[:max_hypotheses]]
+
     def class_of(self, X: Any, y: Any, sample_weight: Any = None) -> RegressionStumps:
         """Return the oracle that a fit to these examples uses, without fitting: pass it to `boostopt.verify`.
 
@@ -229,7 +257,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         require_numeric_columns(X)
         options: Any = {"dtype": np.float64, "accept_sparse": "csr", "y_numeric": True}
         features, targets = check_X_y(X, y, **options)
-        return self._oracle_and_counts(features, targets, sample_weight)[0]
+        return self._oracle_and_counts(*self._examples(features, targets, sample_weight))[0]
 
     def save_certificate(self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None) -> None:
         """Save the certificate of the soft margin over the class, with its proof.
@@ -284,21 +312,32 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 )
         return formulation, settings
 
-    def _oracle_and_counts(
-        self, features: Any, targets: Any, sample_weight: Any
-    ) -> tuple[RegressionStumps, float, float]:
-        """Return the class over the different examples in a canonical order, nu for these, and nu in the given weights.
+    def _examples(self, features: Any, targets: Any, sample_weight: Any) -> tuple[WeightedExamples, ExampleVector]:
+        """Return the different examples in a canonical order, and their targets.
 
-        Weights below 1 are scaled if nu is less than one example: caps c / nu of at least 1 do not bind, so that the
-        value is the largest residual, as the mean of less than one example is.
+        Raises
+        ------
+        ProblemError
+            All targets are equal.
         """
-        y, radius = np.asarray(targets, dtype=np.float64), check_positive("radius", self.radius)
+        y = np.asarray(targets, dtype=np.float64)
         if y.min() == y.max():
             raise ProblemError(
                 f"the targets y must be different numbers; got {format_count(len(y), 'sample')} with the target "
                 f"{y[0]:g}. Add others: equal targets need no fit."
             )
         examples = weighted_examples(checked_features(features), y, sample_weight).merged()
+        return examples, examples.classes[examples.codes]
+
+    def _oracle_and_counts(
+        self, examples: WeightedExamples, targets: ExampleVector
+    ) -> tuple[RegressionStumps, float, float]:
+        """Return the class over the examples, nu for these, and nu in the given weights.
+
+        Weights below 1 are scaled if nu is less than one example: caps c / nu of at least 1 do not bind, so that the
+        value is the largest residual, as the mean of less than one example is.
+        """
+        radius = check_positive("radius", self.radius)
         c, total = examples.c, float(examples.c.sum())
         expected = "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1"
         nu = check_share_or_count("nu", self.nu, expected, lambda share: 0.0 < share <= 1.0)
@@ -312,7 +351,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
             c, scaled_count = c * factor, max(count * factor, 1.0)
         else:
             scaled_count = max(count, 1.0)
-        return RegressionStumps(examples.X, examples.classes[examples.codes], c, radius), scaled_count, count
+        return RegressionStumps(examples.X, targets, c, radius), scaled_count, count
 
 
 def _require_mean_of_residuals(

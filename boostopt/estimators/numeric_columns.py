@@ -1,4 +1,4 @@
-"""Checks of the columns of users' data frames, of which each must hold numbers."""
+"""Checks of the columns of users' data frames, of which each must hold numbers, without missing values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 from boostopt.errors import ProblemError, short_repr
 
+MAX_NAMED_COLUMNS = 3
+"""Number of columns with missing values that a message lists by name."""
+
 
 def require_numeric_columns(X: Any) -> None:
-    """Raise ProblemError if a data frame has a column of texts or of times, with the name of the column.
+    """Raise ProblemError if a data frame has a column of texts or of times, or missing values, with names of columns.
 
     Parameters
     ----------
@@ -18,6 +21,7 @@ def require_numeric_columns(X: Any) -> None:
     """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
+    incomplete = list[str]()
     for position, name in enumerate(X.columns):
         column = X.iloc[:, position] if hasattr(X, "iloc") else X[name]
         if (fault := _numeric_fault(column)) is not None:
@@ -27,6 +31,22 @@ def require_numeric_columns(X: Any) -> None:
                 f"X must have columns of numbers; got {fault} in the column {short_repr(name)}. Encode the column as "
                 f"numbers, {advice}, or drop it."
             )
+        if _has_missing_values(column):
+            incomplete.append(short_repr(name))
+    if incomplete:
+        more = f" and {len(incomplete) - MAX_NAMED_COLUMNS} more" if len(incomplete) > MAX_NAMED_COLUMNS else ""
+        noun = "column" if len(incomplete) == 1 else "columns"
+        raise ProblemError(
+            f"X must have no missing values; got NaN in the {noun} {', '.join(incomplete[:MAX_NAMED_COLUMNS])}{more}. "
+            "Replace them, such as by scikit-learn's SimpleImputer(add_indicator=True)."
+        )
+
+
+def _has_missing_values(column: Any) -> bool:
+    """Return whether a column of numbers has entries without a value."""
+    if hasattr(column, "isna"):
+        return bool(column.isna().any())
+    return bool(column.null_count() or (column.dtype.is_float() and column.is_nan().any()))
 
 
 def _numeric_fault(column: Any) -> str | None:

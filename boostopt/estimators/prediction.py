@@ -118,10 +118,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
         The spread of a feature is the standard deviation, over the training examples with their weights, of the sum of
         the votes that use this feature alone. So constants do not count, opposite hypotheses cancel, and a hypothesis
-        that has the same value on nearly all examples counts little. For rows on a cluster and for model files of
-        earlier versions, the shares are those of the weights |w| after opposite hypotheses have cancelled. The base
-        must be stumps, features, or a classifier with feature_importances_ or coef_, which divide the spread of its
-        votes.
+        that has the same value on nearly all examples counts little. For model files of earlier versions, the shares
+        are those of the weights |w| after opposite hypotheses have cancelled. The base must be stumps, features, or a
+        classifier with feature_importances_ or coef_, which divide the spread of its votes.
         """
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]

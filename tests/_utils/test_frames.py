@@ -9,7 +9,7 @@ import pytest
 from support.problems import reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, benchmark, boost, compare, path
-from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators import MarginBoostClassifier, MarginBoostRegressor
 from boostopt.oracles import GivenMargins
 
 ORACLE = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (30, 12)))
@@ -41,6 +41,22 @@ def test_without_pandas_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(OptionError, match=r"^to_dataframe\b.*\bpandas\b"):
         boost("lpboost", ORACLE, nu=3, max_rounds=2).trace.to_dataframe()
+
+
+def test_columns_with_missing_values_are_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"mean area": [0.5, 1.5, 2.0, 3.0], "age in years": [1.0, None, 3.0, None]})
+    y = [0, 0, 1, 1]
+    with pytest.raises(ProblemError, match=r"no missing values; got NaN in the column 'age in years'\. .*Imputer"):
+        MarginBoostClassifier().fit(table, y)
+    rows = table.assign(**{f"column {k}": pandas.array([1, 2, None, 4], dtype="Int64") for k in range(4)})
+    words = "columns 'age in years', 'column 0', 'column 1' and 2 more"
+    for model in (MarginBoostClassifier(), MarginBoostRegressor()):
+        with pytest.raises(ProblemError, match=f"got NaN in the {words}"):
+            model.fit(rows, y)
+    fitted = MarginBoostClassifier(epsilon=0.5).fit(table.fillna(0.0), y)
+    with pytest.raises(ProblemError, match="NaN in the column 'age in years'"):
+        fitted.predict(table)
 
 
 def test_a_column_without_numbers_is_named() -> None:

@@ -119,7 +119,10 @@ def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Pa
         assert re.search(rf"^│ .*\bsoft margin of {kind} +│ \[.+, .+\] +│$", result.stdout, re.MULTILINE)
     assert re.search(r"^│ training accuracy +│ \d+\.\d\d% +│$", result.stdout, re.MULTILINE)
     line_titles = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
-    assert list(dict.fromkeys(line_titles)) == ["class large", "class middle", "class small"]
+    classes = [title.partition(",")[0] for title in line_titles]
+    assert list(dict.fromkeys(classes)) == ["class large", "class middle", "class small"]
+    assert len(set(line_titles)) == len(line_titles) > 3  # each fit of the search for nu has a title of its own
+    assert "class large, trial 2 of nu" in line_titles
     loaded: Any = MarginBoostClassifier.load(tmp_path / "m.npz")
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
 

@@ -155,6 +155,48 @@ def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> 
         assert MarginSummary("", "", share, nu, None).constant_prediction_margin == pytest.approx(by_hand)
 
 
+def test_advice_never_contradicts_the_choice_of_nu() -> None:
+    rng = np.random.default_rng(0)
+    features, labels = rng.integers(0, 2, (200, 2)), np.where(rng.random(200) < 0.13, "yes", "no")
+    (words,) = warnings_of(features, labels)
+    model = MarginBoostClassifier(epsilon=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginWarning)
+        model.fit(features, labels)
+    share = (labels == "yes").mean()
+    assert model.nu_ == pytest.approx(2.5 * share)  # nothing is proved at the largest share that gives up no class
+    assert f"nu = {model.nu_:.3g} is 2.5 times" in words and "set nu" not in words.lower()
+    assert re.search(
+        r'nu="margin" found no clear .* smaller share\. .*class_weight="balanced", .*"logitboost_cg", or use', words
+    )
+    (passed,) = warnings_of(features, labels, nu=0.05)
+    assert "raise nu" in passed.lower()
+    (limited,) = warnings_of(features, labels, time_limit=1e-9)
+    assert "raise nu" not in limited.lower() and "raise time_limit" in limited.lower()
+
+
+@pytest.mark.thorough
+def test_a_nu_of_the_cross_validation_comes_without_advice_to_raise_it() -> None:
+    rng = np.random.default_rng(0)
+    features, labels = rng.integers(0, 2, (200, 2)), np.where(rng.random(200) < 0.13, "yes", "no")
+    (automatic,) = warnings_of(features, labels, nu="auto", scoring="roc_auc")
+    assert re.search(r"at nu = 0\.\d{1,4} ", automatic) and "raise nu" not in automatic.lower()
+
+
+def test_the_limit_of_nu_is_that_of_the_smallest_class() -> None:
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [10, 40, 50]))
+    (words,) = warnings_of(np.tile([[0.0], [1.0]], (50, 1)), labels, nu=0.05)
+    assert "raise nu, to 0.1 at most" in words.lower()  # 0.4 and 0.5 give class 0 up
+
+
+def test_the_limit_of_nu_has_three_digits_also_for_few_examples() -> None:
+    features, labels = np.tile([[0.0], [1.0]], (1650, 1)), np.repeat([1, 0], [4, 3296])
+    (words,) = warnings_of(features, labels, nu=0.2)
+    assert "is 160 times the share 0.00121 " in words and "Set nu to 0.00242 or less" in words  # 8 / 3300 = 0.002424
+    (words,) = warnings_of(np.tile([[0.0], [1.0]], (5, 1)), np.repeat([1, 0], [3, 7]), nu=1.0)
+    assert "Set nu to 0.6 or less" in words
+
+
 def test_one_warning_covers_several_classes() -> None:
     sizes = np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
     y = sizes[np.argsort(np.argsort(SUM))]

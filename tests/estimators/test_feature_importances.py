@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.importances import BEGIN, END, format_table, rank_correlations
 from benchmarks.package_tables import TABLES
+from boostopt import MarginWarning
 from boostopt.ensembles.member_hypotheses import NegatedHypothesis
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites, describe_weights
@@ -100,7 +101,15 @@ def test_the_page_has_a_rank_correlation_for_each_table() -> None:
         *TABLES,
         "mean",
     ]
-    assert format_table({"a": (0.5, 0.25), "b": (1.0, 0.75)}).endswith("| mean | 0.75 | 0.50 |")
+    table = format_table({"a": (0.5, 0.25, math.nan, 0.2), "b": (1.0, 0.75, 0.5, 0.6)})
+    assert table.endswith("| mean | 0.75 | 0.50 | 0.50 | 0.40 |") and "| a | 0.50 | 0.25 | constant | 0.20 |" in table
+
+
+def test_a_constant_prediction_has_no_ranks() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.warns(MarginWarning):
+        correlations = rank_correlations(rng.integers(0, 2, (200, 2)), np.arange(200) < 26, {}, "accuracy")
+    assert all(math.isnan(value) for value in correlations)
 
 
 @pytest.mark.thorough
@@ -108,5 +117,5 @@ def test_rank_correlations_prefer_spreads_to_weights_of_rare_votes() -> None:
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.exponential(3.0, 600), rng.poisson(3.0, 600), rng.gamma(2.0, 2.0, 600)])
     value = 0.5 * rows[:, 1] - 1.2 * rows[:, 0] + 0.6 * rng.normal(size=600)
-    spreads, weights = rank_correlations(rows, (value > np.quantile(value, 0.9)).astype(int))
+    spreads, weights = rank_correlations(rows, (value > np.quantile(value, 0.9)).astype(int), {}, "accuracy")
     assert spreads >= weights

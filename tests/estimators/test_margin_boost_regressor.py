@@ -19,6 +19,8 @@ from support.regression_programs import all_values, smallest_tube_loss
 from boostopt import OptionError, verify
 from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, formula, parameter, prototype
 from boostopt.estimators import MarginBoostRegressor
+from boostopt.estimators.binary_model import combine_opposites
+from boostopt.oracles import RegressionStump
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -156,8 +158,51 @@ def test_programs_with_another_value_are_refused() -> None:
 def test_equal_targets_and_a_limit_are_said() -> None:
     with pytest.raises(ValueError, match="different numbers; got 60 samples with the target 1"):
         MarginBoostRegressor().fit(X, np.ones(len(Y)))
-    with pytest.warns(ConvergenceWarning, match=r"max_iter.*least mean|least mean.*max_iter"):
-        MarginBoostRegressor(max_iter=2, epsilon=1e-4).fit(X, Y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for limit in (2, 3):
+            MarginBoostRegressor(max_iter=limit, epsilon=1e-4).fit(X, Y)
+    (text,) = {str(entry.message) for entry in caught}
+    assert text == "Boosting ended before the gap fell below epsilon. See interval_."
+    details = [vars(entry.message)["details"] for entry in caught if entry.category is ConvergenceWarning]
+    assert len(set(details)) == 2 and all("max_iter" in words and "least mean" in words for words in details)
+
+
+def test_words_and_importances_are_those_of_the_prediction() -> None:
+    pandas = pytest.importorskip("pandas")
+    names = ["mean area", "age in years", "no use"]
+    table = pandas.DataFrame(X, columns=names)
+    model = MarginBoostRegressor(epsilon=0.03).fit(table, Y, np.repeat([1.0, 3.0], len(Y) // 2))
+    prediction = np.full(len(Y), model.target_scale_[0])
+    for line in model.in_words(None):
+        size, words = line.split(" ", 1)
+        if words.startswith("always"):
+            values = np.full(len(Y), float(words.removeprefix("always")))
+        else:
+            name, rest = words.split(" > ")
+            threshold, signs = rest.split(": ")
+            upper, lower = (float(sign) for sign in signs.split(", otherwise "))
+            values = np.where(X[:, names.index(name)] > float(threshold), upper, lower)
+        prediction += float(size) * values
+    np.testing.assert_allclose(prediction, model.predict(table), atol=2e-3 * np.ptp(Y))
+    assert len(model.in_words(3)) == 3 and model.in_words(3) == model.in_words(None)[:3]
+    total = float(np.abs(model.weights_).sum())
+    parts = np.zeros((3, len(Y)))
+    for stump, weight in zip(model.hypotheses_, model.weights_, strict=True):
+        parts[stump.feature] += weight / total * stump(X)
+    c = np.repeat([1.0, 3.0], len(Y) // 2)
+    means = np.average(parts, axis=1, weights=c)
+    spreads = np.sqrt(np.average((parts - means[:, np.newaxis]) ** 2, axis=1, weights=c))
+    np.testing.assert_allclose(model.feature_importances_, spreads / spreads.sum(), rtol=1e-9)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert loaded.in_words() == model.in_words() and (loaded.feature_importances_ == model.feature_importances_).all()
+
+
+def test_opposite_stumps_that_predict_numbers_share_one_weight() -> None:
+    one, opposite = RegressionStump(1, 0.5, 1, -1, 2.0, 3.0, 2), RegressionStump(1, 0.5, -1, 1, 2.0, 3.0, 2)
+    level, drop = RegressionStump(1, -np.inf, -1, -1, 2.0, 3.0, 2), RegressionStump(0, -np.inf, 1, -1, 2.0, 3.0, 2)
+    assert combine_opposites([one, opposite, level], np.array([0.5, 0.2, 0.3])) == [(one, 0.3), (level, 0.3)]
+    assert combine_opposites([level, drop], np.array([0.5, 0.5])) == []
 
 
 @pytest.mark.thorough

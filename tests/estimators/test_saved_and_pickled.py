@@ -87,12 +87,15 @@ def test_a_pickle_is_as_small_as_a_file_and_copies_keep_the_runs(base: str, tmp_
     model: Any = MarginBoostClassifier(base=base, epsilon=0.1, nu=0.5).fit(features, labels)
     model.save(tmp_path / "model.npz")
     text = pickle.dumps(model)
-    assert len(text) < 2 * (tmp_path / "model.npz").stat().st_size + 20_000 < features.nbytes / 2
+    assert len(text) < 1.5 * (tmp_path / "model.npz").stat().st_size < features.nbytes / 2
     copies: list[Any] = [pickle.loads(text), MarginBoostClassifier.load(tmp_path / "model.npz")]
     for model_copy in copies:
         np.testing.assert_array_equal(model_copy.decision_function(features), model.decision_function(features))
         np.testing.assert_array_equal(model_copy.certificate_.d, model.certificate_.d)
         assert model_copy.certificate_.recorded and model_copy.certificate_.upper == model.certificate_.upper
+        twice = pickle.dumps(model_copy)
+        assert abs(len(twice) - len(text)) < 1000
+        np.testing.assert_array_equal(pickle.loads(twice).certificate_.d, model.certificate_.d)
         with pytest.raises(AttributeError, match="store_training"):
             _ = model_copy.run_
         with pytest.raises(OptionError, match="store_training"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
@@ -342,16 +343,19 @@ def _require_single_run(certificate: str | None, table: LabelledTable) -> None:
 
 
 class _ProgressPrinter:
-    """Progress as lines on the standard error, with the class that is separated from the rest."""
+    """Progress as lines on the standard error, with the class that is separated from the rest, and the trial of nu."""
 
     def __init__(self, formulation: Formulation[Any]) -> None:
         objective, self._value_name = _class_objective(formulation)
         self._shows_program = objective is None
         self._lines: dict[Any, PlainProgress] = {}
+        self._trials = Counter[Any]()
 
     def __call__(self, label: Any, row: TraceRow) -> None:
-        if label not in self._lines:
-            title = f"class {escape_unprintable(str(label))}"
+        if row.round == 1 or label not in self._lines:
+            self._trials[label] += 1
+            trial = f", trial {self._trials[label]} of nu" if self._trials[label] > 1 else ""
+            title = f"class {escape_unprintable(str(label))}{trial}"
             self._lines[label] = PlainProgress(title, self._shows_program, self._value_name)
         self._lines[label](row)
 

@@ -38,6 +38,9 @@ CONSTANT_REASON = "All training examples are predicted as one class"
 NU_REASON = "nu is so large that the model may give up a class"
 """The findings in short."""
 
+RANKING_ADVICE = 'rank by the logistic loss with formulation="logitboost_cg"'
+"""The way to a model that ranks examples although no soft margin is proved."""
+
 MAX_NAMED_CLASSES = 3
 """Number of classes that a warning lists by name."""
 
@@ -58,6 +61,8 @@ class Recommendations:
         The way to a larger soft margin other than nu.
     balance_classes
         The way to give both classes the same weight; "" if there is none.
+    choice_of_nu
+        The reason for a large nu that the fit chose, as a sentence without a period; "" if the caller passed nu.
     """
 
     format_nu: Callable[[float], str]
@@ -65,10 +70,11 @@ class Recommendations:
     narrow_interval: str
     better_hypotheses: str
     balance_classes: str
+    choice_of_nu: str = ""
 
     def raise_nu(self, nu: float, limit: float) -> str:
-        """Return the advice to raise nu to its limit; "" if the limit as a text is no larger than nu as a text."""
-        if float(self.format_nu_limit(limit)) <= float(self.format_nu(nu).removeprefix("nu = ")):
+        """Return the advice to raise nu to its limit; "" if the fit chose nu, or if the texts of both say no more."""
+        if self.choice_of_nu or float(self.format_nu_limit(limit)) <= float(self.format_nu(nu).removeprefix("nu = ")):
             return ""
         return f"raise nu, to {self.format_nu_limit(limit)} at most"
 
@@ -147,7 +153,7 @@ def _unproved_messages(
     of_class = f" of class {worst.label}" if worst.label else ""
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
     steps = [
-        "" if worst.nu is None else recommendations.raise_nu(worst.nu, worst.nu_limit),
+        "" if worst.nu is None else recommendations.raise_nu(worst.nu, min(summary.nu_limit for summary in summaries)),
         "" if is_impossible else recommendations.narrow_interval,
         recommendations.better_hypotheses,
     ]
@@ -183,16 +189,19 @@ def _nu_messages(summaries: Sequence[MarginSummary], recommendations: Recommenda
     bounds = smallest.soft_margin_bounds
     measure = smallest.measure
     soft_margin = "" if bounds is None else f"; the {measure} of the model, {bounds[0]:.3g}, does not rule this out"
+    choice = recommendations.choice_of_nu
     steps = [
-        f"set nu to {recommendations.format_nu_limit(smallest.nu_limit)} or less",
+        "" if choice else f"set nu to {recommendations.format_nu_limit(smallest.nu_limit)} or less",
         recommendations.balance_classes if len(summaries) == 1 else "",
+        RANKING_ADVICE if choice and len(summaries) == 1 else "",
+        recommendations.better_hypotheses if choice else "",
     ]
     return [
-        f"{recommendations.format_nu(nu)} is {nu / smallest.minority_fraction:.2g} times the share "
+        f"{recommendations.format_nu(nu)} is {float(f'{nu / smallest.minority_fraction:.2g}'):g} times the share "
         f"{smallest.minority_fraction:.3g} of the smaller class in the weights"
         f"{_affected_classes(summaries, affected)}, so the model may give up the whole class: the constant prediction "
         f"{smallest.majority_name} has the soft margin {smallest.constant_prediction_margin:.3g}{soft_margin}. "
-        f"{_alternatives(steps)}."
+        f"{choice and f'{choice}. '}{_alternatives(steps)}."
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -61,6 +62,15 @@ AUTO = "auto"
 
 MARGIN = "margin"
 """The value of `nu` that chooses nu by the proved soft margin."""
+
+NU_CHOICES = {
+    MARGIN: 'nu="margin" found no clear soft margin at a smaller share',
+    AUTO: 'nu="auto" found no better {} at a smaller share',
+}
+"""Sentences of the diagnosis about a large nu that the fit chose; the second with the name of the score."""
+
+NU_DIGITS = 3
+"""Significant digits of a chosen nu, and of limits of nu, in texts."""
 
 SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
 """The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
@@ -377,6 +387,7 @@ class FitSettings:
         zero_fractions: Sequence[float] | None = None,
         predicted_labels: Sequence[Any] = (),
         findings: Sequence[Finding] = (),
+        nu_parameter: object = None,
     ) -> Diagnosis:
         """Return the diagnosis of a fit: findings about soft margins and nu, after other findings.
 
@@ -392,6 +403,8 @@ class FitSettings:
             The different labels that are predicted for the examples; () if they are unknown.
         findings
             The other findings.
+        nu_parameter
+            The parameter nu of the classifier, if it differs from the nu of these settings: the name of a choice.
         """
         is_multiclass = len(runs) > 1
         indices = range(len(classes)) if is_multiclass else [1]
@@ -408,17 +421,16 @@ class FitSettings:
             for run, k, zero_fraction in zip(runs, indices, zero_fractions, strict=True)
         ]
         total = runs[0].problem.examples.total
-        is_count = isinstance(self.nu, int)
+        is_count, nu_name = isinstance(self.nu, int), nu_parameter if isinstance(nu_parameter, str) else None
         recommendations = Recommendations(
-            format_nu=lambda nu: f"nu = {self.nu}",
-            format_nu_limit=lambda nu: (
-                str(max(math.floor(nu * total), 1)) if is_count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
-            ),
+            format_nu=lambda nu: f"nu = {self.nu}" if nu_name is None else f"nu = {self.nu:.{NU_DIGITS}g}",
+            format_nu_limit=lambda nu: str(max(math.floor(nu * total), 1)) if is_count else _format_lower(nu),
             narrow_interval=self._interval_advice(runs),
             better_hypotheses="use another base with better hypotheses"
             if "nu" in self.formulation.parameters
             else f"set other parameters of {self.formulation.name}, or use another base with better hypotheses",
             balance_classes='give both classes the same weight with class_weight="balanced"',
+            choice_of_nu="" if nu_name is None else NU_CHOICES[nu_name].format(self.scoring),
         )
         constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
         margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations)
@@ -590,6 +602,12 @@ def _check_checkpoint(name: str, value: object) -> Path:
     if value == "":
         raise invalid_value_error(name, "the path of a file, or None", value, "Pass such a path.")
     return check_path(name, value)
+
+
+def _format_lower(share: float) -> str:
+    """Return a positive share as a text of at most `NU_DIGITS` digits, rounded down."""
+    exact_text = f"{share:.12g}"  # 0.7 as a binary number lies below 0.7
+    return f"{float(Context(NU_DIGITS, ROUND_FLOOR).create_decimal(exact_text)):g}"
 
 
 def _check_verbose(name: str, value: object) -> bool | Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from typing import ClassVar
 
@@ -84,6 +84,11 @@ class RegressionStump(FeatureHypothesis):
 
     def in_words(self, names: Sequence[str]) -> str:
         return self._describe(str(names[self.feature]))
+
+    def signed_form(self) -> tuple[RegressionStump, int]:
+        sign, is_constant = self.upper_sign, self.threshold == -math.inf  # a constant uses no feature
+        feature, lower_sign = (0, 1) if is_constant else (self.feature, self.lower_sign * sign)
+        return replace(self, feature=feature, upper_sign=1, lower_sign=lower_sign), sign
 
     def _describe(self, feature: str) -> str:
         """Return both values: "age > 40.5: +1, otherwise -1"."""
