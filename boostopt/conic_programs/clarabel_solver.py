@@ -39,7 +39,7 @@ def solve_by_clarabel(
         The result of `clarabel_settings`.
     """
     n = len(c)
-    matrices = [scipy.sparse.csc_matrix((n, n) if matrix is None else matrix) for matrix in (P, A)]
+    matrices = [scipy.sparse.csc_array((n, n) if matrix is None else matrix) for matrix in (P, A)]
     try:
         with solver_call():
             solver = import_module("clarabel").DefaultSolver(matrices[0], c, matrices[1], b, list(cones), settings)

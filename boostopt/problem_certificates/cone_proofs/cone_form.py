@@ -111,6 +111,45 @@ class ConeForm:
         """The transposed rows of each group, in compressed rows."""
         return [scipy.sparse.csr_array(group.G.T) for group in self.groups]
 
+    @cached_property
+    def all_transposed(self) -> Any:
+        """The transposed equations, rows and rows of the groups side by side, in compressed rows."""
+        matrices = [self.E, self.R, *(group.G for group in self.groups)]
+        return scipy.sparse.csr_array(joined_rows(matrices, self.n).T)
+
+    @cached_property
+    def bound_signs(self) -> Float[Array, " n"]:
+        """1 for variables with a finite lower bound, -1 for others: signs of the multipliers of bounds."""
+        return np.where(np.isfinite(self.lower), 1.0, -1.0)
+
+    @cached_property
+    def has_one_bound(self) -> Bool[Array, " n"]:
+        """Flags of the variables with one finite bound."""
+        return np.isfinite(self.lower) ^ np.isfinite(self.upper)
+
+    @cached_property
+    def dual_equations(self) -> Any:
+        """The equations of reduced costs in y, rows, cones, multipliers of bounds, and w, in compressed rows.
+
+        There are no multipliers of bounds if no variable has one finite bound, and no w for a linear objective.
+        """
+        n, blocks = self.n, [self.all_transposed]
+        if self.has_one_bound.any():
+            blocks.append(scipy.sparse.csr_array((self.bound_signs, np.arange(n), np.arange(n + 1)), shape=(n, n)))
+        if self.P is not None:
+            blocks.append(-self.P)
+        return blocks[0] if len(blocks) == 1 else scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
+
+    @cached_property
+    def E_norms(self) -> Float[Array, " p"]:
+        """The 2-norms of the equations."""
+        return row_norms(self.E)
+
+    @cached_property
+    def R_norms(self) -> Float[Array, " m"]:
+        """The 2-norms of the rows."""
+        return row_norms(self.R)
+
 
 def cone_form(program: ConicProgram) -> ConeForm:
     """Return the form of a program to be minimized."""
@@ -124,9 +163,9 @@ def cone_form(program: ConicProgram) -> ConeForm:
         program.c,
         None if P is None else scipy.sparse.csr_array(P),
         program.offset,
-        rows[is_equation],
+        rows_of(rows, is_equation),
         program.row_lower[is_equation],
-        rows[is_row],
+        rows_of(rows, is_row),
         program.row_lower[is_row],
         program.row_upper[is_row],
         program.lower,
@@ -261,7 +300,7 @@ def slack_elimination(form: ConeForm) -> SlackElimination:
         order[rows[members]] = len(h) + np.arange(len(members))
         h[rows[members]] += entries * sides[members]
         blocks = [columns_of(group.G, is_kept), _multiples(values[members], entries)]
-        G: Any = scipy.sparse.vstack(blocks, format="csr")
+        G = joined_rows(blocks, blocks[0].shape[1])
         groups.append(replace(group, G=G[order], h=h))
     smaller = _without_equations(form, is_kept, groups)
     return SlackElimination(form, smaller, columns, equations, values, sides, slacks[2:], factors)
@@ -301,7 +340,7 @@ def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Seque
         form,
         n=int(is_kept.sum()),
         c=form.c[is_kept],
-        E=columns_of(form.E, is_kept)[:0],
+        E=scipy.sparse.csr_array((0, int(is_kept.sum()))),
         e=form.e[:0],
         R=columns_of(form.R, is_kept),
         lower=form.lower[is_kept],
@@ -312,6 +351,16 @@ def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Seque
     )
 
 
+def joined_rows(matrices: Sequence[Any], n: int) -> Any:
+    """Return matrices of n columns one below the other, in compressed rows: SciPy takes longer for small ones."""
+    ends = np.cumsum([matrix.nnz for matrix in matrices]).tolist()
+    pointers = [matrix.indptr[1:] + end - matrix.nnz for matrix, end in zip(matrices, ends, strict=True)]
+    data = np.concatenate([matrix.data for matrix in matrices])
+    indices = np.concatenate([matrix.indices for matrix in matrices])
+    entries = data, indices, np.concatenate([[0], *pointers])
+    return scipy.sparse.csr_array(entries, shape=(len(entries[2]) - 1, n))
+
+
 def row_norms(matrix: Any) -> Float[Array, " m"]:
     """Return the 2-norms of the rows of a matrix in compressed rows."""
     with np.errstate(over="ignore"):
@@ -319,6 +368,22 @@ def row_norms(matrix: Any) -> Float[Array, " m"]:
     return np.sqrt(np.bincount(entry_rows(matrix), squares, matrix.shape[0]))
 
 
+def rows_of(matrix: Any, rows: Bool[Array, " m"]) -> Any:
+    """Return some rows of a matrix in compressed rows."""
+    if rows.all():
+        return matrix
+    counts = np.diff(matrix.indptr)
+    is_used, pointers = np.repeat(rows, counts), np.concatenate([[0], np.cumsum(counts[rows])])
+    entries = matrix.data[is_used], matrix.indices[is_used], pointers
+    return scipy.sparse.csr_array(entries, shape=(len(pointers) - 1, matrix.shape[1]))
+
+
 def columns_of(matrix: Any, columns: Int[Array, " k"] | Bool[Array, " n"]) -> Any:
-    """Return some columns of a matrix in compressed rows."""
-    return scipy.sparse.csr_array(scipy.sparse.csc_array(matrix)[:, columns])
+    """Return some columns of a matrix in compressed rows, in their order."""
+    if columns.dtype != bool:
+        return scipy.sparse.csr_array(scipy.sparse.csc_array(matrix)[:, columns])
+    is_used = columns[matrix.indices]
+    pointers = np.concatenate([[0], np.cumsum(is_used)])[matrix.indptr]
+    numbers = np.cumsum(columns) - 1
+    entries = matrix.data[is_used], numbers[matrix.indices[is_used]], pointers
+    return scipy.sparse.csr_array(entries, shape=(matrix.shape[0], int(columns.sum())))
