@@ -119,7 +119,7 @@ class ClarabelRows:
         ]
         sizes = [block.shape[0] for block in blocks]
         self._cuts = np.cumsum(sizes)[:-1]
-        self.A = joined_rows([block for block in blocks if block.shape[0]] or blocks, form.n).tocsc()
+        self.A: Any = joined_rows(blocks, form.n).tocsc()
         self.cones: list[Any] = [clarabel.ZeroConeT(sizes[0] + sizes[1]), clarabel.NonnegativeConeT(sum(sizes[2:6]))]
         for group in form.groups:
             self.cones += [_cone(clarabel, group)] * group.count
@@ -179,6 +179,8 @@ def solve_form(form: ConeForm, is_second: bool = False, rows: ClarabelRows | Non
 
 def _unit_rows(is_used: Bool[Array, " n"], entry: float) -> Any:
     """Return an entry times the rows of the unit matrix at some places."""
+    if not is_used.any():
+        return scipy.sparse.csr_array((0, len(is_used)))
     places = np.flatnonzero(is_used)
     data = np.full(len(places), entry), places, np.arange(len(places) + 1)
     return scipy.sparse.csr_array(data, shape=(len(places), len(is_used)))

@@ -102,6 +102,11 @@ class ConeForm:
         return scipy.sparse.csr_array(self.E.T)
 
     @cached_property
+    def E_columns(self) -> Any:
+        """The equations in compressed columns."""
+        return self.E.tocsc()
+
+    @cached_property
     def R_transposed(self) -> Any:
         """The transposed rows, in compressed rows."""
         return scipy.sparse.csr_array(self.R.T)
@@ -115,7 +120,7 @@ class ConeForm:
     def all_transposed(self) -> Any:
         """The transposed equations, rows and rows of the groups side by side, in compressed rows."""
         matrices = [self.E, self.R, *(group.G for group in self.groups)]
-        return scipy.sparse.csr_array(joined_rows(matrices, self.n).T)
+        return joined_rows(matrices, self.n).T.tocsr()
 
     @cached_property
     def bound_signs(self) -> Float[Array, " n"]:
@@ -153,7 +158,7 @@ class ConeForm:
 
 def cone_form(program: ConicProgram) -> ConeForm:
     """Return the form of a program to be minimized."""
-    rows: Any = scipy.sparse.csr_array(program.A)
+    rows: Any = program.A.tocsr()
     n = program.shape[1]
     is_equation, is_row = equations_and_rows(program)
     row_names = _names("row", len(is_row), program.row_names)
@@ -198,7 +203,7 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
             kind,
             size,
             exponent,
-            scipy.sparse.vstack([cone.A for _, cone in pairs], format="csr"),
+            joined_rows([cone.A for _, cone in pairs], n),
             np.concatenate([cone.b for _, cone in pairs]),
             [f"cone {cone.name or k}" for k, cone in pairs],
             [k for k, _ in pairs],
@@ -287,7 +292,7 @@ def slack_elimination(form: ConeForm) -> SlackElimination:
         return SlackElimination(form, form, columns, equations, empty, np.zeros(0), slacks[2:, :0], np.zeros(0))
     is_kept = np.ones(form.n, dtype=bool)
     is_kept[columns] = False
-    by_columns: Any = scipy.sparse.csc_array(form.E)
+    by_columns = form.E_columns
     coefficients = by_columns.data[by_columns.indptr[columns]]
     values: Any = _multiples(columns_of(form.E, is_kept)[equations], -coefficients)
     sides = coefficients * form.e[equations]
@@ -314,7 +319,7 @@ def _multiples(matrix: Any, factors: Float[Array, " m"]) -> Any:
 
 def _slacks(form: ConeForm) -> Int[Array, "4 k"]:
     """Return the slack variables, at most one of each equation, with their equations, groups and rows of these."""
-    E: Any = scipy.sparse.csc_array(form.E)
+    E = form.E_columns
     matrices = [form.R, *(group.G for group in form.groups)]
     counts = sum((np.bincount(matrix.indices, minlength=form.n) for matrix in matrices), np.zeros(form.n, dtype=int))
     is_slack = (form.c == 0) & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)

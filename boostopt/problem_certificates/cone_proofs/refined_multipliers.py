@@ -104,12 +104,16 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
 
 def _factor(system: Any, weights: Float[Array, " n"], columns: Int[Array, " k"]) -> Any:
     """Return a factorization of some columns and rows of a matrix with larger diagonal entries; None without one."""
-    matrix: Any = scipy.sparse.csc_array(system)
-    n = len(columns)
+    matrix, n = system, len(columns)
     matrix = matrix if n == len(weights) else matrix[columns][:, columns]
+    matrix = matrix.T  # compressed columns of a symmetric matrix
     diagonal = matrix.diagonal() + weights[columns]
     further = weights[columns] + 1e-15 * np.maximum(diagonal, 1e-30 * diagonal.max(initial=1.0))
-    matrix = matrix + scipy.sparse.csc_array((further, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    is_diagonal = matrix.indices == np.repeat(np.arange(n), np.diff(matrix.indptr))
+    if int(is_diagonal.sum()) == n:
+        matrix.data[is_diagonal] += further
+    else:
+        matrix = matrix + scipy.sparse.csc_array((further, np.arange(n), np.arange(n + 1)), shape=(n, n))
     try:
         return LINALG.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
     except RuntimeError:  # exactly singular
@@ -137,5 +141,7 @@ def without_dense_rows(
 
 def _scaled(matrix: Any, weights: Float[Array, " m"]) -> Any:
     """Return diag(weights) A for compressed rows."""
+    if not matrix.nnz:
+        return matrix
     data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
     return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
