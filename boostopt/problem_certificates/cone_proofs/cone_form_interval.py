@@ -22,6 +22,7 @@ from boostopt.problem_certificates.cone_proofs.clarabel_answers import (
 )
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows, row_norms, rows_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
+from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     NO_DUAL_SOLUTION,
     DualBound,
@@ -241,7 +242,7 @@ class FormCertifier:
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
-        self._has_dual_solution = False
+        self._has_dual_solution = self._has_reduced_form = False
         self._rows: ClarabelRows | None = None
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
@@ -438,8 +439,7 @@ class FormCertifier:
             any(self._use_perturbed(point, perturbation) for perturbation in PERTURBATIONS)
         if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
             self._has_bound(point, ATTEMPTS[1:])
-            for power in POWERS:
-                self._use_bound(point, MultiplierChange(power, is_snapped=True))
+            any(self._use_bound(point, MultiplierChange(power, is_snapped=True)) for power in POWERS)
 
     def _is_close(self) -> bool:
         return self.interval.scaled_gap <= self.goal
@@ -451,7 +451,8 @@ class FormCertifier:
     def _use_dependent_equations(self, x: Float[Array, " n"]) -> None:
         """Use a point with other distances from its bounds, and without equations that follow from others."""
         if not self._has_point(x, ATTEMPTS[1:]):
-            self.reduced = without_dependent_equations(self.form)
+            if not self._has_reduced_form:
+                self.reduced, self._has_reduced_form = without_dependent_equations(self.form), True
             if self.reduced is self.form or not self._has_point(x, ATTEMPTS):
                 return
         self._is_upper_good = self._is_near_upper(x)
@@ -470,7 +471,7 @@ class FormCertifier:
     def _use_multipliers(self, point: Multipliers, is_proved: bool | None) -> None:
         """Use multipliers with refined reduced costs, as they are, and without equations that follow from others.
 
-        Those of semidefinite cones are used as they are first, because a metric of these cones takes long.
+        Those of semidefinite and large cones are used as they are first, because a metric of these cones takes long.
         `is_proved` says whether they prove a bound as they are; None if this was not tried.
         """
 
@@ -482,7 +483,7 @@ class FormCertifier:
             return refined is not None and self._use_bound(refined, REFINED)
 
         attempts = [is_plain_good, is_refined_good]
-        if all(group.kind != "semidefinite" for group in self.form.groups):
+        if not any(group.kind == "semidefinite" or is_large(group) for group in self.form.groups):
             attempts.reverse()
         if not any(attempt() for attempt in attempts):
             if self._has_dual_solution:  # then no equation of a column without bounds follows from others
@@ -514,6 +515,8 @@ class FormCertifier:
         face = face_of(self.form, central, -constraint_slopes(self.form, multipliers_of(central)))
         middle = np.where(face.is_fixed, face.lower, central.x)
         system = system_near(face, middle)
+        # Then no equation of the form follows from others, because the face has them all.
+        self._has_reduced_form = self._has_reduced_form or system.is_independent
         if not system.is_independent:
             sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
             rows = independent_equations(face.E, face.e, middle, sizes)

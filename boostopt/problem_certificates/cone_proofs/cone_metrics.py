@@ -19,10 +19,27 @@ MAX_PRODUCTS = 2e10
 """Number of products up to which the matrix of a group of semidefinite cones is computed."""
 
 
+MAX_BLOCK_SIZE = 30
+"""Rows of a second-order cone up to which its part of the metric is one dense block."""
+
+
+def scaled_rows(matrix: Any, weights: Float[Array, " m"]) -> Any:
+    """Return diag(weights) A for compressed rows."""
+    if not matrix.nnz:
+        return matrix
+    data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def is_large(group: ConeGroup) -> bool:
+    """Return whether blocks of the metric of a group are too large for a sparse matrix."""
+    return group.kind == "second_order" and group.size > MAX_BLOCK_SIZE
+
+
 def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
     """Return M G for the inverse Hessian M of the dual barrier at a point, in compressed rows.
 
-    It is None if it costs too much.
+    For large cones, it lacks the product with z zᵀ. It is None if it costs too much.
     """
     if group.kind == "semidefinite":
         return _semidefinite_product(group, z)
@@ -30,6 +47,8 @@ def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
     if group.kind == "second_order":
         signs = np.concatenate([[1.0], -np.ones(group.size - 1)])
         determinants = points[:, 0] ** 2 - (points[:, 1:] ** 2).sum(axis=1)
+        if is_large(group):
+            return scaled_rows(group.G, -np.outer(determinants / 2, signs).ravel())
         blocks = points[:, :, None] * points[:, None, :]
         blocks = blocks - (determinants / 2)[:, None, None] * np.diag(signs)
     elif group.kind == "exponential":

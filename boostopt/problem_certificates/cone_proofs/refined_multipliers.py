@@ -12,7 +12,7 @@ import scipy.sparse.linalg
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
-from boostopt.problem_certificates.cone_proofs.cone_metrics import product_in_metric
+from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large, product_in_metric, scaled_rows
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import MAX_PRODUCT_COUNT, are_dense
 
@@ -21,6 +21,9 @@ LINALG: Any = scipy.sparse.linalg
 
 N_STEPS = 3
 """Number of steps: the second and the third remove the rounding errors of those before."""
+
+BORDER_THRESHOLD = 0.1
+"""Size of pivots on the diagonal, over the largest entries of their columns, that a matrix with a border needs."""
 
 
 def refined_multipliers(form: ConeForm, point: Multipliers) -> Multipliers | None:
@@ -68,7 +71,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     row_weights = point.rows**2
     y_weights, row_weights = without_dense_rows(form, y_weights, row_weights)
     w_weights = np.ones(form.n) if form.P is None else np.maximum(1.0, point.w**2)
-    steps = [_scaled(form.E, y_weights), _scaled(form.R, row_weights)]
+    steps = [scaled_rows(form.E, y_weights), scaled_rows(form.R, row_weights)]
     for group, z in zip(form.groups, point.cones, strict=True):
         product = product_in_metric(group, z)
         if product is None:
@@ -78,8 +81,10 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     joint_steps.eliminate_zeros()
     system = form.all_transposed @ joint_steps
     if form.P is not None:
-        system = system + form.P.T @ _scaled(form.P, w_weights)
-    factor = _factor(system, mu_weights, columns)
+        system = system + form.P.T @ scaled_rows(form.P, w_weights)
+    large_points = _large_points(form, point)
+    large_rows = None if large_points is None else large_points.T @ form.all_transposed.T.tocsr()
+    factor = _factor(system, mu_weights, columns, large_rows)
     if factor is None:
         return None
     results, cuts = list[Multipliers](), np.cumsum([step.shape[0] for step in steps])[:-1]
@@ -91,10 +96,15 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
             if form.P is not None:
                 residual = residual + form.P @ w
             full = np.zeros(form.n)
-            full[columns] = factor.solve(residual[columns])
+            rest = residual[columns]
+            if large_rows is not None:
+                rest = np.concatenate([rest, np.zeros(large_rows.shape[0])])
+            full[columns] = factor.solve(rest)[: len(columns)]
             if not np.isfinite(full).all():
                 return None
             joint = joint + joint_steps @ full
+            if large_points is not None:
+                joint = joint + large_points @ (large_rows @ full)
             mu = mu + mu_weights * signs * full
             w = w if form.P is None else w - w_weights * (form.P @ full)
         y, rows, *cones = np.split(joint, cuts)
@@ -102,8 +112,27 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     return results
 
 
-def _factor(system: Any, weights: Float[Array, " n"], columns: Int[Array, " k"]) -> Any:
-    """Return a factorization of some columns and rows of a matrix with larger diagonal entries; None without one."""
+def _large_points(form: ConeForm, point: Multipliers) -> Any:
+    """Return a column for each large cone with its multipliers, and 0 for all others; None without large cones."""
+    start, n_columns = len(point.y) + len(point.rows), 0
+    parts = list[Any]()
+    for group, z in zip(form.groups, point.cones, strict=True):
+        if is_large(group):
+            places = np.arange(len(z))
+            parts.append((z, start + places, n_columns + places // group.size))
+            n_columns += group.count
+        start += len(z)
+    if not n_columns:
+        return None
+    values, rows, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return scipy.sparse.csr_array((values, (rows, columns)), shape=(start, n_columns))
+
+
+def _factor(system: Any, weights: Float[Array, " n"], columns: Int[Array, " k"], large_rows: Any) -> Any:
+    """Return a factorization of some columns and rows of a matrix with larger diagonal entries; None without one.
+
+    `large_rows` are the rows of a V for which Vᵀ V is a part of the matrix, or None: they border it.
+    """
     matrix, n = system, len(columns)
     matrix = matrix if n == len(weights) else matrix[columns][:, columns]
     matrix = matrix.T  # compressed columns of a symmetric matrix
@@ -114,8 +143,12 @@ def _factor(system: Any, weights: Float[Array, " n"], columns: Int[Array, " k"])
         matrix.data[is_diagonal] += further
     else:
         matrix = matrix + scipy.sparse.csc_array((further, np.arange(n), np.arange(n + 1)), shape=(n, n))
+    threshold = 0.0 if large_rows is None else BORDER_THRESHOLD
+    if large_rows is not None:
+        V = large_rows if n == len(weights) else large_rows[:, columns]
+        matrix = scipy.sparse.block_array([[matrix, V.T], [V, -scipy.sparse.eye_array(V.shape[0])]], format="csc")
     try:
-        return LINALG.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0)
+        return LINALG.splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=threshold)
     except RuntimeError:  # exactly singular
         return None
 
@@ -137,11 +170,3 @@ def without_dense_rows(
     if not is_dense.any() or not np.bincount(joint[~is_dense].indices, minlength=form.n).all():
         return y_weights, row_weights
     return np.where(is_dense[:n_equations], 0.0, y_weights), np.where(is_dense[n_equations:n_rows], 0.0, row_weights)
-
-
-def _scaled(matrix: Any, weights: Float[Array, " m"]) -> Any:
-    """Return diag(weights) A for compressed rows."""
-    if not matrix.nnz:
-        return matrix
-    data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
-    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
