@@ -480,18 +480,21 @@ class FormCertifier:
 
         def is_refined_good() -> bool:
             refined = refined_multipliers(self.form, point) if self.form.groups else None
-            return refined is not None and self._use_bound(refined, REFINED)
+            if refined is None or not self._use_bound(refined, REFINED):
+                return False
+            # Multipliers nearby, with the same costs, prove no more.
+            self._is_lower_good = has_cheap_metric and self.form.P is None
+            return True
 
-        attempts = [is_plain_good, is_refined_good]
-        if not any(group.kind == "semidefinite" or is_large(group) for group in self.form.groups):
-            attempts.reverse()
+        has_cheap_metric = not any(group.kind == "semidefinite" or is_large(group) for group in self.form.groups)
+        attempts = [is_refined_good, is_plain_good] if has_cheap_metric else [is_plain_good, is_refined_good]
         if not any(attempt() for attempt in attempts):
             if self._has_dual_solution:  # then no equation of a column without bounds follows from others
                 return
             self.dependent = dependent_columns(self.form)
             if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
                 return
-        self._is_lower_good = self._is_near_lower(point)
+        self._is_lower_good = self._is_lower_good or self._is_near_lower(point)
 
     def _is_near_lower(self, point: Multipliers) -> bool:
         value = objective_value(self.form, point.w)

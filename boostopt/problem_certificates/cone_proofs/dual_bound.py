@@ -411,8 +411,8 @@ def _enclosed(
     w = pieces[-1] if P is not None else (point.w, zeros)
     r: Enclosure = (signs * mu[0], mu[1])
     if not columns.all():
-        others = _enclosed_costs(form, y, rows, cones, w)
-        r = (np.where(columns, r[0], others[0]), np.where(columns, r[1], others[1]))
+        all_costs = _enclosed_costs(form, y, rows, cones, w)
+        r = (np.where(columns, r[0], all_costs[0]), np.where(columns, r[1], all_costs[1]))
     return EnclosedDualPoint(y, rows, cones, w, r)
 
 

@@ -82,7 +82,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
     system = form.all_transposed @ joint_steps
     if form.P is not None:
         system = system + form.P.T @ scaled_rows(form.P, w_weights)
-    large_points = _large_points(form, point)
+    large_points: Any = _large_points(form, point)
     large_rows = None if large_points is None else large_points.T @ form.all_transposed.T.tocsr()
     factor = _factor(system, mu_weights, columns, large_rows)
     if factor is None:
@@ -103,7 +103,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
             if not np.isfinite(full).all():
                 return None
             joint = joint + joint_steps @ full
-            if large_points is not None:
+            if large_rows is not None:
                 joint = joint + large_points @ (large_rows @ full)
             mu = mu + mu_weights * signs * full
             w = w if form.P is None else w - w_weights * (form.P @ full)
