@@ -30,19 +30,19 @@ def solve_by_clarabel(
     Parameters
     ----------
     P
-        The upper triangle of a symmetric matrix, sparse, shape (n, n); None for a linear objective.
+        The upper triangle of a symmetric matrix, compressed columns, shape (n, n); None for a linear objective.
     c, A, b
-        The costs, and the rows, sparse, shape (m, n).
+        The costs, and the rows, compressed columns, shape (m, n).
     cones
         Cones of the module `clarabel`.
     settings
         The result of `clarabel_settings`.
     """
     n = len(c)
-    matrices = [scipy.sparse.csc_matrix((n, n) if matrix is None else matrix) for matrix in (P, A)]
+    quadratic = scipy.sparse.csc_array((n, n)) if P is None else P
     try:
         with solver_call():
-            solver = import_module("clarabel").DefaultSolver(matrices[0], c, matrices[1], b, list(cones), settings)
+            solver = import_module("clarabel").DefaultSolver(quadratic, c, A, b, list(cones), settings)
             return solver.solve()
     except BaseException as failure:
         if not is_panic(failure):

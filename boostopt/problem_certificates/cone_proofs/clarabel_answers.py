@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.clarabel_solver import clarabel_settings, solve_by_clarabel
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, joined_rows, rows_of
 
 TOLERANCE = 1e-10
 """The accuracy that is asked of Clarabel; it returns its best point if it does not reach this."""
@@ -87,39 +87,85 @@ class ConicAnswer:
         return all(np.isfinite(part).all() for part in (self.x, self.y, self.rows, *self.cones))
 
 
-def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
+class ClarabelRows:
+    """The matrix of a form as Clarabel takes it, for the form and others that differ from it by finite numbers only.
+
+    Parameters
+    ----------
+    form
+        The form.
+
+    Attributes
+    ----------
+    is_fixed, has_lower, has_upper, has_row_lower, has_row_upper
+        Flags of the bounds that are stated.
+    A, cones
+        The rows, in compressed columns, and their cones.
+    """
+
+    def __init__(self, form: ConeForm) -> None:
+        clarabel: Any = import_module("clarabel")
+        self.is_fixed = form.is_fixed
+        self.has_lower, self.has_upper = (form.lower > -HUGE) & ~form.is_fixed, (form.upper < HUGE) & ~form.is_fixed
+        self.has_row_lower, self.has_row_upper = form.row_lower > -HUGE, form.row_upper < HUGE
+        self._triangles = [_triangle(group) if group.kind == "semidefinite" else None for group in form.groups]
+        blocks = [
+            form.E,
+            _unit_rows(self.is_fixed, 1.0),
+            _unit_rows(self.has_lower, -1.0),
+            _unit_rows(self.has_upper, 1.0),
+            -rows_of(form.R, self.has_row_lower),
+            rows_of(form.R, self.has_row_upper),
+            *(-group.G if T is None else -(T @ group.G) for T, group in zip(self._triangles, form.groups, strict=True)),
+        ]
+        sizes = [block.shape[0] for block in blocks]
+        self._cuts = np.cumsum(sizes)[:-1]
+        self.A: Any = joined_rows(blocks, form.n).tocsc()
+        self.cones: list[Any] = [clarabel.ZeroConeT(sizes[0] + sizes[1]), clarabel.NonnegativeConeT(sum(sizes[2:6]))]
+        for group in form.groups:
+            self.cones += [_cone(clarabel, group)] * group.count
+
+    def sides(self, form: ConeForm) -> Float[Array, " m"]:
+        """Return the right sides of a form."""
+        parts = zip(self._triangles, form.groups, strict=True)
+        return np.concatenate(
+            [
+                form.e,
+                form.lower[self.is_fixed],
+                -form.lower[self.has_lower],
+                form.upper[self.has_upper],
+                -form.row_lower[self.has_row_lower],
+                form.row_upper[self.has_row_upper],
+                *(group.h if T is None else T @ group.h for T, group in parts),
+            ]
+        )
+
+    def answer(self, form: ConeForm, solution: Any) -> ConicAnswer:
+        """Return the answer to a form for a solution by Clarabel."""
+        z = np.array(solution.z)
+        parts, flags = np.split(z, self._cuts), np.split(z > np.array(solution.s), self._cuts)
+        at_lower, at_upper = self.is_fixed.copy(), self.is_fixed.copy()
+        at_row_lower, at_row_upper = (np.zeros(len(form.row_lower), dtype=bool) for _ in range(2))
+        at_lower[self.has_lower], at_upper[self.has_upper] = flags[2], flags[3]
+        at_row_lower[self.has_row_lower], at_row_upper[self.has_row_upper] = flags[4], flags[5]
+        active = ActiveBounds(
+            at_lower, at_upper & (self.is_fixed | ~at_lower), at_row_lower, at_row_upper & ~at_row_lower
+        )
+        rows = np.zeros(len(form.row_lower))
+        rows[self.has_row_lower] += parts[4]
+        rows[self.has_row_upper] -= parts[5]
+        pairs = zip(form.groups, parts[6:], strict=True)
+        cones = [_full(group) @ part if group.kind == "semidefinite" else part for group, part in pairs]
+        return ConicAnswer(np.array(solution.x), -parts[0], rows, cones, str(solution.status), active)
+
+
+def solve_form(form: ConeForm, is_second: bool = False, rows: ClarabelRows | None = None) -> ConicAnswer:
     """Return the answer of Clarabel; that of a second solve has less regularization, and hardly believes in rays.
 
     For a program that it finds infeasible, the multipliers are those of its proof, for costs of 0. For one that it
-    finds unbounded, x is a direction.
+    finds unbounded, x is a direction. `rows` are those of the form; they are made where they are None.
     """
-    clarabel: Any = import_module("clarabel")
-
     groups = form.groups
-    has_lower, has_upper = (form.lower > -HUGE) & ~form.is_fixed, (form.upper < HUGE) & ~form.is_fixed
-    has_row_lower, has_row_upper = form.row_lower > -HUGE, form.row_upper < HUGE
-    maps = [_triangle(group) for group in groups]
-    blocks = [
-        form.E,
-        _unit_rows(form.is_fixed, 1.0),
-        _unit_rows(has_lower, -1.0),
-        _unit_rows(has_upper, 1.0),
-        *((-form.R[has_row_lower], form.R[has_row_upper]) if len(form.row_lower) else (form.R, form.R)),
-        *(-(T @ group.G) for T, group in zip(maps, groups, strict=True)),
-    ]
-    sides = [
-        form.e,
-        form.lower[form.is_fixed],
-        -form.lower[has_lower],
-        form.upper[has_upper],
-        -form.row_lower[has_row_lower],
-        form.row_upper[has_row_upper],
-        *(T @ group.h for T, group in zip(maps, groups, strict=True)),
-    ]
-    cones: list[Any] = [clarabel.ZeroConeT(len(sides[0]) + len(sides[1]))]
-    cones.append(clarabel.NonnegativeConeT(sum(len(side) for side in sides[2:6])))
-    for group in groups:
-        cones += [_cone(clarabel, group)] * group.count
     settings = clarabel_settings(TOLERANCE if groups else FINE_TOLERANCE)
     if is_second:
         settings.static_regularization_constant = REGULARIZATION
@@ -127,24 +173,9 @@ def solve_form(form: ConeForm, is_second: bool = False) -> ConicAnswer:
     settings.chordal_decomposition_enable = any(group.size > MAX_WHOLE_SIZE for group in groups)
     settings.chordal_decomposition_complete_dual = True
     P = None if form.P is None else _upper_triangle(form.P)
-    A = scipy.sparse.vstack([block for block in blocks if block.shape[0]] or blocks, format="csr").tocsc()
-    solution = solve_by_clarabel(P, form.c, A, np.concatenate(sides), cones, settings)
-    if solution is None:
-        return _no_answer(form)
-    z = np.array(solution.z)
-    cuts = np.cumsum([len(side) for side in sides])[:-1]
-    parts = np.split(z, cuts)
-    flags = np.split(z > np.array(solution.s), cuts)
-    at_lower, at_upper = form.is_fixed.copy(), form.is_fixed.copy()
-    at_row_lower, at_row_upper = np.zeros(len(form.row_lower), dtype=bool), np.zeros(len(form.row_lower), dtype=bool)
-    at_lower[has_lower], at_upper[has_upper] = flags[2], flags[3]
-    at_row_lower[has_row_lower], at_row_upper[has_row_upper] = flags[4], flags[5]
-    active = ActiveBounds(at_lower, at_upper & (form.is_fixed | ~at_lower), at_row_lower, at_row_upper & ~at_row_lower)
-    rows = np.zeros(len(form.row_lower))
-    rows[has_row_lower] += parts[4]
-    rows[has_row_upper] -= parts[5]
-    multipliers = [_full(group) @ part for group, part in zip(groups, parts[6:], strict=True)]
-    return ConicAnswer(np.array(solution.x), -parts[0], rows, multipliers, str(solution.status), active)
+    rows = rows or ClarabelRows(form)
+    solution = solve_by_clarabel(P, form.c, rows.A, rows.sides(form), rows.cones, settings)
+    return _no_answer(form) if solution is None else rows.answer(form, solution)
 
 
 def _upper_triangle(P: Any) -> Any:
@@ -157,6 +188,8 @@ def _upper_triangle(P: Any) -> Any:
 
 def _unit_rows(is_used: Bool[Array, " n"], entry: float) -> Any:
     """Return an entry times the rows of the unit matrix at some places."""
+    if not is_used.any():
+        return scipy.sparse.csr_array((0, len(is_used)))
     places = np.flatnonzero(is_used)
     data = np.full(len(places), entry), places, np.arange(len(places) + 1)
     return scipy.sparse.csr_array(data, shape=(len(places), len(is_used)))
@@ -184,8 +217,6 @@ def _cone(clarabel: Any, group: ConeGroup) -> Any:
 
 def _triangle(group: ConeGroup) -> Any:
     """Return the matrix that takes the upper triangle of symmetric matrices, column by column, with weights."""
-    if group.kind != "semidefinite":
-        return scipy.sparse.eye_array(len(group.h), format="csr")
     order = math.isqrt(group.size)
     columns = np.concatenate([np.arange(j + 1) + j * order for j in range(order)])
     weights = np.where(columns % order == columns // order, 1.0, ROOT)
@@ -195,8 +226,6 @@ def _triangle(group: ConeGroup) -> Any:
 
 def _full(group: ConeGroup) -> Any:
     """Return the matrix that makes symmetric matrices from their triangles."""
-    if group.kind != "semidefinite":
-        return scipy.sparse.eye_array(len(group.h), format="csr")
     order = math.isqrt(group.size)
     rows, columns = np.concatenate([np.stack([np.arange(j + 1), np.full(j + 1, j)], axis=1) for j in range(order)]).T
     places = np.arange(len(rows))

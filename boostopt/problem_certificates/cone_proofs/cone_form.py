@@ -102,6 +102,11 @@ class ConeForm:
         return scipy.sparse.csr_array(self.E.T)
 
     @cached_property
+    def E_columns(self) -> Any:
+        """The equations in compressed columns."""
+        return self.E.tocsc()
+
+    @cached_property
     def R_transposed(self) -> Any:
         """The transposed rows, in compressed rows."""
         return scipy.sparse.csr_array(self.R.T)
@@ -112,23 +117,33 @@ class ConeForm:
         return [scipy.sparse.csr_array(group.G.T) for group in self.groups]
 
     @cached_property
+    def all_transposed(self) -> Any:
+        """The transposed equations, rows and rows of the groups side by side, in compressed rows."""
+        matrices = [self.E, self.R, *(group.G for group in self.groups)]
+        return joined_rows(matrices, self.n).T.tocsr()
+
+    @cached_property
     def bound_signs(self) -> Float[Array, " n"]:
-        """The signs of the reduced costs that variables with one bound may have: 1 at a lower bound, else -1."""
+        """1 for variables with a finite lower bound, -1 for others: signs of the multipliers of bounds."""
         return np.where(np.isfinite(self.lower), 1.0, -1.0)
 
     @cached_property
-    def dual_rows(self) -> Any:
-        """The coefficients of multipliers, of sizes of reduced costs, and of tangent points, in compressed rows.
+    def has_one_bound(self) -> Bool[Array, " n"]:
+        """Flags of the variables with one finite bound."""
+        return np.isfinite(self.lower) ^ np.isfinite(self.upper)
 
-        Those of the multipliers of the equations, of the rows, and of the cones come first. Their sums are the costs.
+    @cached_property
+    def dual_equations(self) -> Any:
+        """The equations of reduced costs in y, rows, cones, multipliers of bounds, and w, in compressed rows.
+
+        There are no multipliers of bounds if no variable has one finite bound, and no w for a linear objective.
         """
-        places = np.arange(self.n), np.arange(self.n + 1)
-        blocks: list[Any] = [self.E_transposed, self.R_transposed, *self.G_transposed]
-        blocks.append(scipy.sparse.csr_array((self.bound_signs, *places), shape=(self.n, self.n)))
+        n, blocks = self.n, [self.all_transposed]
+        if self.has_one_bound.any():
+            blocks.append(scipy.sparse.csr_array((self.bound_signs, np.arange(n), np.arange(n + 1)), shape=(n, n)))
         if self.P is not None:
             blocks.append(-self.P)
-        blocks = [block for block in blocks if block.shape[1] or not self.n]
-        return scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
+        return blocks[0] if len(blocks) == 1 else scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
 
     @cached_property
     def E_norms(self) -> Float[Array, " p"]:
@@ -148,7 +163,7 @@ class ConeForm:
 
 def cone_form(program: ConicProgram) -> ConeForm:
     """Return the form of a program to be minimized."""
-    rows: Any = scipy.sparse.csr_array(program.A)
+    rows: Any = program.A.tocsr()
     n = program.shape[1]
     is_equation, is_row = equations_and_rows(program)
     row_names = _names("row", len(is_row), program.row_names)
@@ -158,9 +173,9 @@ def cone_form(program: ConicProgram) -> ConeForm:
         program.c,
         None if P is None else scipy.sparse.csr_array(P),
         program.offset,
-        rows[is_equation],
+        rows_of(rows, is_equation),
         program.row_lower[is_equation],
-        rows[is_row],
+        rows_of(rows, is_row),
         program.row_lower[is_row],
         program.row_upper[is_row],
         program.lower,
@@ -193,7 +208,7 @@ def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
             kind,
             size,
             exponent,
-            scipy.sparse.vstack([cone.A for _, cone in pairs], format="csr"),
+            joined_rows([cone.A for _, cone in pairs], n),
             np.concatenate([cone.b for _, cone in pairs]),
             [f"cone {cone.name or k}" for k, cone in pairs],
             [k for k, _ in pairs],
@@ -282,7 +297,7 @@ def slack_elimination(form: ConeForm) -> SlackElimination:
         return SlackElimination(form, form, columns, equations, empty, np.zeros(0), slacks[2:, :0], np.zeros(0))
     is_kept = np.ones(form.n, dtype=bool)
     is_kept[columns] = False
-    by_columns: Any = scipy.sparse.csc_array(form.E)
+    by_columns = form.E_columns
     coefficients = by_columns.data[by_columns.indptr[columns]]
     values: Any = _multiples(columns_of(form.E, is_kept)[equations], -coefficients)
     sides = coefficients * form.e[equations]
@@ -295,7 +310,7 @@ def slack_elimination(form: ConeForm) -> SlackElimination:
         order[rows[members]] = len(h) + np.arange(len(members))
         h[rows[members]] += entries * sides[members]
         blocks = [columns_of(group.G, is_kept), _multiples(values[members], entries)]
-        G: Any = scipy.sparse.vstack(blocks, format="csr")
+        G = joined_rows(blocks, blocks[0].shape[1])
         groups.append(replace(group, G=G[order], h=h))
     smaller = _without_equations(form, is_kept, groups)
     return SlackElimination(form, smaller, columns, equations, values, sides, slacks[2:], factors)
@@ -309,7 +324,7 @@ def _multiples(matrix: Any, factors: Float[Array, " m"]) -> Any:
 
 def _slacks(form: ConeForm) -> Int[Array, "4 k"]:
     """Return the slack variables, at most one of each equation, with their equations, groups and rows of these."""
-    E: Any = scipy.sparse.csc_array(form.E)
+    E = form.E_columns
     matrices = [form.R, *(group.G for group in form.groups)]
     counts = sum((np.bincount(matrix.indices, minlength=form.n) for matrix in matrices), np.zeros(form.n, dtype=int))
     is_slack = (form.c == 0) & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
@@ -335,7 +350,7 @@ def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Seque
         form,
         n=int(is_kept.sum()),
         c=form.c[is_kept],
-        E=columns_of(form.E, is_kept)[:0],
+        E=scipy.sparse.csr_array((0, int(is_kept.sum()))),
         e=form.e[:0],
         R=columns_of(form.R, is_kept),
         lower=form.lower[is_kept],
@@ -346,6 +361,16 @@ def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Seque
     )
 
 
+def joined_rows(matrices: Sequence[Any], n: int) -> Any:
+    """Return matrices of n columns one below the other, in compressed rows: SciPy takes longer for small ones."""
+    ends = np.cumsum([matrix.nnz for matrix in matrices]).tolist()
+    pointers = [matrix.indptr[1:] + end - matrix.nnz for matrix, end in zip(matrices, ends, strict=True)]
+    data = np.concatenate([matrix.data for matrix in matrices])
+    indices = np.concatenate([matrix.indices for matrix in matrices])
+    entries = data, indices, np.concatenate([[0], *pointers])
+    return scipy.sparse.csr_array(entries, shape=(len(entries[2]) - 1, n))
+
+
 def row_norms(matrix: Any) -> Float[Array, " m"]:
     """Return the 2-norms of the rows of a matrix in compressed rows."""
     with np.errstate(over="ignore"):
@@ -353,6 +378,22 @@ def row_norms(matrix: Any) -> Float[Array, " m"]:
     return np.sqrt(np.bincount(entry_rows(matrix), squares, matrix.shape[0]))
 
 
+def rows_of(matrix: Any, rows: Bool[Array, " m"]) -> Any:
+    """Return some rows of a matrix in compressed rows."""
+    if rows.all():
+        return matrix
+    counts = np.diff(matrix.indptr)
+    is_used, pointers = np.repeat(rows, counts), np.concatenate([[0], np.cumsum(counts[rows])])
+    entries = matrix.data[is_used], matrix.indices[is_used], pointers
+    return scipy.sparse.csr_array(entries, shape=(len(pointers) - 1, matrix.shape[1]))
+
+
 def columns_of(matrix: Any, columns: Int[Array, " k"] | Bool[Array, " n"]) -> Any:
-    """Return some columns of a matrix in compressed rows."""
-    return scipy.sparse.csr_array(scipy.sparse.csc_array(matrix)[:, columns])
+    """Return some columns of a matrix in compressed rows, in their order."""
+    if columns.dtype != bool:
+        return scipy.sparse.csr_array(scipy.sparse.csc_array(matrix)[:, columns])
+    is_used = columns[matrix.indices]
+    pointers = np.concatenate([[0], np.cumsum(is_used)])[matrix.indptr]
+    numbers = np.cumsum(columns) - 1
+    entries = matrix.data[is_used], numbers[matrix.indices[is_used]], pointers
+    return scipy.sparse.csr_array(entries, shape=(matrix.shape[0], int(columns.sum())))

@@ -6,17 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.exact.exact_optimum import RationalProof
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_enclosure
-from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form, without_objective
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import (
+    ClarabelRows,
+    ConicAnswer,
+    solve_form,
+    without_objective,
+)
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows, rows_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
+from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     NO_DUAL_SOLUTION,
     DualBound,
@@ -24,6 +30,7 @@ from boostopt.problem_certificates.cone_proofs.dual_bound import (
     MultiplierChange,
     Multipliers,
     bound_between,
+    constraint_slopes,
     dependent_columns,
     dual_bound,
     enclosed_dual_point,
@@ -78,8 +85,11 @@ REFINED = MultiplierChange(power=0.0)
 PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """Relative changes of right sides and costs, with which the program is solved again for points with slack."""
 
-FRACTIONS = (1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
-"""Fractions of the way to a point with slack that are tried in turn."""
+FRACTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+"""Fractions of the way to a point with slack, tried in turn until one succeeds."""
+
+SMALLEST_FRACTION = 3e-11
+"""The fraction that is tried after the first one succeeds."""
 
 SHARES = (0.5, 0.2, 0.1, 0.03, 0.01)
 """Fractions of the way from an answer to one with more slack, tried until one is not proved."""
@@ -233,7 +243,8 @@ class FormCertifier:
         self.reduced = form
         self.dependent: Bool[Array, " n"] | None = None
         self._is_upper_good = self._is_lower_good = self._is_second = self._has_long_fractions = False
-        self._has_dual_solution = False
+        self._has_dual_solution = self._has_reduced_form = False
+        self._rows: ClarabelRows | None = None
         self.shifts: Float[Array, " n"] | None = None
         if form.P is not None:
             self.shifts, is_nonconvex = semidefinite_shifts(form.P, np.isfinite(form.lower) & np.isfinite(form.upper))
@@ -253,7 +264,7 @@ class FormCertifier:
             if self._needs_no_second_method():
                 return interval
         self._is_upper_good = self._is_lower_good = False
-        self.answer = first = solve_form(self.form) if answer is None else answer
+        self.answer = first = self._solve(self.form) if answer is None else answer
         plain = None
         if first.status in INFEASIBLE and self._prove_infeasible(first, RAY_ATTEMPTS[:1]):
             return interval
@@ -268,18 +279,23 @@ class FormCertifier:
             self._use_answer(first, plain)
         limit = MAX_WIDE_GAP if first.status == "Solved" else MAX_GAP
         if answer is None and (first.status in DOUBTFUL or interval.scaled_gap > limit):
-            second = solve_form(self.form, is_second=True)
+            second = self._solve(self.form, is_second=True)
             self.answer = first = first if second.status in DOUBTFUL else second
             self._is_upper_good = self._is_lower_good = False
             self._is_second = True
             self._use_answer(first)
         if interval.x is None and not interval.status and first.status not in INFEASIBLE:
-            self._prove_infeasible(solve_form(without_objective(self.form)))
+            self._prove_infeasible(self._solve(without_objective(self.form)))
         if interval.x is not None and not math.isfinite(interval.lower) and first.status in UNBOUNDED:
             self._prove_unbounded(first.x)
         if self.prove_exactly is not None and not interval.status and interval.scaled_gap > MAX_GAP:
             self._use_long_fractions(self.prove_exactly, None if first.status in DOUBTFUL else first)
         return interval
+
+    def _solve(self, form: ConeForm, is_second: bool = False) -> ConicAnswer:
+        """Return the answer of Clarabel to the form, or to one with other finite numbers."""
+        self._rows = self._rows or ClarabelRows(self.form)
+        return solve_form(form, is_second, self._rows)
 
     def _use_long_fractions(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> None:
         """Use the exact optimum with the largest number of digits, once."""
@@ -441,8 +457,7 @@ class FormCertifier:
             any(self._use_perturbed(point, perturbation) for perturbation in PERTURBATIONS)
         if interval.scaled_gap > MAX_GAP and not self._is_near_lower(point):
             self._has_bound(point, ATTEMPTS[1:])
-            for power in POWERS:
-                self._use_bound(point, MultiplierChange(power, is_snapped=True))
+            any(self._use_bound(point, MultiplierChange(power, is_snapped=True)) for power in POWERS)
 
     def _is_close(self) -> bool:
         return self.interval.scaled_gap <= self.goal
@@ -454,7 +469,8 @@ class FormCertifier:
     def _use_dependent_equations(self, x: Float[Array, " n"]) -> None:
         """Use a point with other distances from its bounds, and without equations that follow from others."""
         if not self._has_point(x, ATTEMPTS[1:]):
-            self.reduced = without_dependent_equations(self.form)
+            if not self._has_reduced_form:
+                self.reduced, self._has_reduced_form = without_dependent_equations(self.form), True
             if self.reduced is self.form or not self._has_point(x, ATTEMPTS):
                 return
         self._is_upper_good = self._is_near_upper(x)
@@ -471,19 +487,32 @@ class FormCertifier:
         )
 
     def _use_multipliers(self, point: Multipliers, is_proved: bool | None) -> None:
-        """Use multipliers as they are, with refined reduced costs, and without equations that follow from others.
+        """Use multipliers with refined reduced costs, as they are, and without equations that follow from others.
 
+        Those of semidefinite and large cones are used as they are first, because a metric of these cones takes long.
         `is_proved` says whether they prove a bound as they are; None if this was not tried.
         """
-        if not (self._has_bound(point, ATTEMPTS[:1]) if is_proved is None else is_proved):
+
+        def is_plain_good() -> bool:
+            return self._has_bound(point, ATTEMPTS[:1]) if is_proved is None else is_proved
+
+        def is_refined_good() -> bool:
             refined = refined_multipliers(self.form, point) if self.form.groups else None
             if refined is None or not self._use_bound(refined, REFINED):
-                if self._has_dual_solution:  # then no equation of a column without bounds follows from others
-                    return
-                self.dependent = dependent_columns(self.form)
-                if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
-                    return
-        self._is_lower_good = self._is_near_lower(point)
+                return False
+            # Multipliers nearby, with the same costs, prove no more.
+            self._is_lower_good = has_cheap_metric and self.form.P is None
+            return True
+
+        has_cheap_metric = not any(group.kind == "semidefinite" or is_large(group) for group in self.form.groups)
+        attempts = [is_refined_good, is_plain_good] if has_cheap_metric else [is_plain_good, is_refined_good]
+        if not any(attempt() for attempt in attempts):
+            if self._has_dual_solution:  # then no equation of a column without bounds follows from others
+                return
+            self.dependent = dependent_columns(self.form)
+            if self.dependent is None or not self.dependent.any() or not self._has_bound(point, ATTEMPTS):
+                return
+        self._is_lower_good = self._is_lower_good or self._is_near_lower(point)
 
     def _is_near_lower(self, point: Multipliers) -> bool:
         value = objective_value(self.form, point.w)
@@ -501,12 +530,14 @@ class FormCertifier:
 
     def _use_face(self, x: Float[Array, " n"]) -> None:
         """Use points between one and a point with slack, in the face that contains all feasible points."""
-        central = solve_form(without_objective(self.form), self._is_second)
+        central = self._solve(without_objective(self.form), self._is_second)
         if not central.is_finite:
             return
-        face = face_of(self.form, central, reduced_costs(without_objective(self.form), multipliers_of(central)))
+        face = face_of(self.form, central, -constraint_slopes(self.form, multipliers_of(central)))
         middle = np.where(face.is_fixed, face.lower, central.x)
         system = system_near(face, middle)
+        # Then no equation of the form follows from others, because the face has them all.
+        self._has_reduced_form = self._has_reduced_form or system.is_independent
         if not system.is_independent:
             sizes = np.where(face.is_fixed, 0.0, np.maximum(1.0, np.abs(central.x)))
             rows = independent_equations(face.E, face.e, middle, sizes)
@@ -533,7 +564,7 @@ class FormCertifier:
             Whether a bound is proved.
         """
         changed, shift = perturbed(self.form, size)
-        answer = solve_form(changed)
+        answer = self._solve(changed)
         if not answer.is_finite:
             return False
         far = multipliers_of(answer)
@@ -668,23 +699,28 @@ def objective_value(form: ConeForm, x: Float[Array, " n"]) -> float:
 
 
 def least_fraction(attempt: Callable[[float], bool], is_enough: Callable[[], bool]) -> bool:
-    """Call an attempt with falling fractions until it fails, and then with one that is larger; or until it is enough.
+    """Call an attempt with rising fractions until one succeeds, and then with one between the last two.
+
+    Fractions above one that succeeds do so too, but are no better: points on a segment whose end is deep in a convex
+    set are deep in it from some fraction on. So the whole way is tried second, and no part of it if it fails. It is
+    not tried if the first fraction succeeds.
 
     Returns
     -------
     bool
-        Whether an attempt succeeds. If the whole way fails, then no part of it is tried.
+        Whether an attempt succeeds.
     """
-    previous = math.inf
-    for fraction in FRACTIONS:
-        if not attempt(fraction):
-            if math.isfinite(previous):
-                attempt(math.sqrt(previous * fraction))
-            break
-        previous = fraction
-        if is_enough():
-            break
-    return math.isfinite(previous)
+    if attempt(FRACTIONS[0]):
+        if not is_enough():
+            attempt(SMALLEST_FRACTION)
+        return True
+    if not attempt(FRACTIONS[-1]):
+        return False
+    steps = pairwise(FRACTIONS)
+    previous, fraction = next(pair for pair in steps if pair[1] == FRACTIONS[-1] or attempt(pair[1]))
+    if not is_enough():
+        attempt(math.sqrt(previous * fraction))
+    return True
 
 
 def without_dependent_equations(form: ConeForm) -> ConeForm:
@@ -714,14 +750,17 @@ def face_of(form: ConeForm, answer: ConicAnswer, costs: Float[Array, " n"]) -> C
         is_row_low = _is_tight(values - form.row_lower, answer.rows, form.row_lower)
         is_row_high = _is_tight(form.row_upper - values, -answer.rows, form.row_upper)
     is_row = is_row_low | is_row_high
+    lower, upper = np.where(is_high, form.upper, form.lower), np.where(is_low & ~is_high, form.lower, form.upper)
+    if not is_row.any():
+        return replace(form, lower=lower, upper=upper) if is_low.any() or is_high.any() else form
     sides = np.where(is_row_low, form.row_lower, form.row_upper)[is_row]
     return replace(
         form,
-        lower=np.where(is_high, form.upper, form.lower),
-        upper=np.where(is_low & ~is_high, form.lower, form.upper),
-        E=scipy.sparse.vstack([form.E, form.R[is_row]], format="csr"),
+        lower=lower,
+        upper=upper,
+        E=joined_rows([form.E, rows_of(form.R, is_row)], form.n),
         e=np.concatenate([form.e, sides]),
-        R=form.R[~is_row],
+        R=rows_of(form.R, ~is_row),
         row_lower=form.row_lower[~is_row],
         row_upper=form.row_upper[~is_row],
         row_names=[name for name, flag in zip(form.row_names, is_row.tolist(), strict=True) if not flag],

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
-from boostopt.functions.formulas.intervals import SMALLEST
+from boostopt.functions.formulas.intervals import ELEMENTARY_ERROR, SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT, gamma
 from boostopt.problem_certificates.arithmetic.balls import Ball, Enclosure, enclosing_balls, float_ends
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeGroup
@@ -25,6 +25,15 @@ LAPACK: Any = scipy.linalg.lapack
 
 EXPONENTIAL_CENTRE = (-1.051383945322714, 0.556409619469370, 1.258967884768947)
 """A point in the interior of the exponential cone and of its dual."""
+
+EXPONENTIAL_ERROR = 10 * ELEMENTARY_ERROR
+"""Relative error of the exponentials of NumPy and of the products with them; what needs less is proved by balls."""
+
+MAX_EXPONENT = 600.0
+"""Size of exponents up to which floats prove something."""
+
+MIN_NORMAL = 1e-290
+"""Size of products from which their relative errors are known."""
 
 E: Ball = flint.arb(1).exp()
 
@@ -42,11 +51,35 @@ def are_members(group: ConeGroup, values: Enclosure, is_dual: bool = False) -> B
             return is_finite
         results = [bool(flag) and is_semidefinite(*pair) for flag, *pair in zip(is_finite, *pairs, strict=True)]
         return np.array(results, dtype=bool)
-    results = [
-        bool(flag) and _is_in_three_rows(group, enclosing_balls(mid, radius), is_dual)
-        for flag, mid, radius in zip(is_finite, mids, radii, strict=True)
-    ]
-    return np.array(results, dtype=bool)
+    results: Any = is_finite.copy()
+    if group.kind == "exponential":
+        results &= _are_in_exponential_cones(mids, radii, is_dual)
+    for k in np.flatnonzero(is_finite & ~results if group.kind == "exponential" else is_finite).tolist():
+        results[k] = _is_in_three_rows(group, enclosing_balls(mids[k], radii[k]), is_dual)
+    return results
+
+
+def _are_in_exponential_cones(
+    mids: Float[Array, "k 3"], radii: Float[Array, "k 3"], is_dual: bool
+) -> Bool[Array, " k"]:
+    """Return which enclosures floats prove to lie in exponential cones or in their duals.
+
+    With s = y and q = x / y, or s = -u and q = v / u, the cones are s exp(q) <= z and s exp(q) <= e w for s > 0. The
+    largest q is at an end of its first number. Its relative error, which is at most 2 UNIT, changes the exponential by
+    the factor exp(2 UNIT abs(q)) at most.
+    """
+    low, high = float_ends((mids, radii))
+    with np.errstate(all="ignore"):
+        if is_dual:
+            is_positive, sizes, limits = high[:, 0] < 0, -low[:, 0], np.e * low[:, 2]  # this float is less than e
+            q = np.maximum(low[:, 1] / low[:, 0], low[:, 1] / high[:, 0])
+        else:
+            is_positive, sizes, limits = low[:, 1] > 0, high[:, 1], low[:, 2]
+            q = np.maximum(high[:, 0] / low[:, 1], high[:, 0] / high[:, 1])
+        powers = np.exp(q)
+        values = sizes * powers * (1 + EXPONENTIAL_ERROR + 4 * UNIT * np.abs(q))
+        is_normal = (np.minimum(powers, values) > MIN_NORMAL) & (np.maximum(powers, values) < np.inf)
+        return is_positive & is_normal & (np.abs(q) < MAX_EXPONENT) & (values <= limits)
 
 
 def _are_in_second_order_cones(mids: Float[Array, "k s"], radii: Float[Array, "k s"]) -> Bool[Array, " k"]:

@@ -19,29 +19,56 @@ MAX_PRODUCTS = 2e10
 """Number of products up to which the matrix of a group of semidefinite cones is computed."""
 
 
-def gram_in_metric(group: ConeGroup, z: Float[Array, " rows"], is_dual: bool) -> tuple[Any, Any] | None:
-    """Return Gᵀ M G and M G for the inverse Hessian M of the barrier at a point; None if this costs too much."""
+MAX_BLOCK_SIZE = 30
+"""Rows of a second-order cone up to which its part of the metric is one dense block."""
+
+
+def scaled_rows(matrix: Any, weights: Float[Array, " m"]) -> Any:
+    """Return diag(weights) A for compressed rows."""
+    if not matrix.nnz:
+        return matrix
+    data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def is_large(group: ConeGroup) -> bool:
+    """Return whether blocks of the metric of a group are too large for a sparse matrix."""
+    return group.kind == "second_order" and group.size > MAX_BLOCK_SIZE
+
+
+def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
+    """Return M G for the inverse Hessian M of the dual barrier at a point, in compressed rows.
+
+    For large cones, it lacks the product with z zᵀ. It is None if it costs too much.
+    """
     if group.kind == "semidefinite":
-        return _semidefinite_gram(group, z)
+        return _semidefinite_product(group, z)
     points = z.reshape(group.count, group.size)
     if group.kind == "second_order":
         signs = np.concatenate([[1.0], -np.ones(group.size - 1)])
         determinants = points[:, 0] ** 2 - (points[:, 1:] ** 2).sum(axis=1)
+        if is_large(group):
+            return scaled_rows(group.G, -np.outer(determinants / 2, signs).ravel())
         blocks = points[:, :, None] * points[:, None, :]
         blocks = blocks - (determinants / 2)[:, None, None] * np.diag(signs)
+    elif group.kind == "exponential":
+        blocks = _exponential_metrics(points)
     else:
-        hessians = _exponential_hessians(points, is_dual) if group.kind == "exponential" else None
-        if hessians is None:
-            hessians = _power_hessians(points, group.exponent, is_dual)
+        hessians = _power_hessians(points, group.exponent)
         if not np.isfinite(hessians).all():
             return None
         blocks = np.linalg.pinv(hessians, hermitian=True)
-    metric = scipy.sparse.block_diag(list(blocks), format="csr")
-    product = scipy.sparse.csr_array(metric @ group.G)
-    return scipy.sparse.csr_array(group.G.T @ product), product
+    if not np.isfinite(blocks).all():
+        return None
+    rows, size = np.arange(len(z)), group.size
+    indices = np.repeat(np.arange(len(z)).reshape(group.count, size), size, axis=0)
+    pointers = size * np.arange(len(rows) + 1)
+    metric: Any = scipy.sparse.csr_array((blocks.ravel(), indices.ravel(), pointers), shape=(len(z), len(z)))
+    return metric @ group.G
 
 
-def _semidefinite_gram(group: ConeGroup, z: Float[Array, " rows"]) -> tuple[Any, Any] | None:
+def _semidefinite_product(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
+    """Return M G; None if this costs too much."""
     order, n = math.isqrt(group.size), group.G.shape[1]
     columns: Any = scipy.sparse.csc_array(group.G)
     used = np.flatnonzero(np.diff(columns.indptr))
@@ -64,36 +91,29 @@ def _semidefinite_gram(group: ConeGroup, z: Float[Array, " rows"]) -> tuple[Any,
     data = np.concatenate([values for values, _ in parts]) if parts else np.zeros(0)
     indices = np.concatenate([indices for _, indices in parts]) if parts else np.zeros(0, dtype=int)
     product = scipy.sparse.csc_array((data, indices, np.cumsum(pointers)), shape=group.G.shape)
-    return scipy.sparse.csr_array(group.G.T @ product), product
+    return scipy.sparse.csr_array(product)
 
 
-def _exponential_hessians(z: Float[Array, "k 3"], is_dual: bool) -> Float[Array, "k 3 3"]:
-    """Return the Hessians of -log(-f) - log(second) - log(third), where f <= 0 states the cone.
+def _exponential_metrics(z: Float[Array, "k 3"]) -> Float[Array, "k 3 3"]:
+    """Return the inverse Hessians of -log(-f) - log(-u) - log(w) for f = -u log(-u / w) + u - v, the dual cone's.
 
-    f(x, y, z) = x - y log(z / y). The dual cone has f(-v, ...): f = -u log(-u / w) + u - v, with -u in place of y.
+    In the coordinates u, w and f, the Hessian is 1 / f^2 for f, and that of u and w has a closed inverse.
     """
-    first, second, third = z.T
-    zero = np.zeros(len(z))
-    if is_dual:
-        scale, f = -first, -first * np.log(-first / third) + first - second
-        gradient = np.stack([-np.log(-first / third), zero - 1, first / third], axis=1)
-        rows = [[-1 / first, zero, 1 / third], [zero, zero, zero], [1 / third, zero, -first / third**2]]
-        place = 0
-    else:
-        scale, f = second, first - second * np.log(third / second)
-        gradient = np.stack([zero + 1, 1 - np.log(third / second), -second / third], axis=1)
-        rows = [[zero, zero, zero], [zero, 1 / second, -1 / third], [zero, -1 / third, second / third**2]]
-        place = 1
-    curvature = np.stack([np.stack(row, axis=1) for row in rows], axis=1)
-    result = gradient[:, :, None] * gradient[:, None, :] / (f**2)[:, None, None] + curvature / (-f)[:, None, None]
-    result[:, place, place] += 1 / scale**2
-    result[:, 2, 2] += 1 / third**2
-    return result
+    u, v, w = z.T
+    logarithms = np.log(-u / w)
+    f = u - u * logarithms - v
+    t = u / f
+    shared = 1 / (1 + 2 * t)
+    uu, uw, ww = u * u * (1 + t) * shared, u * w * t * shared, w * w * (1 + t) * shared
+    slopes = -logarithms, u / w
+    uv, vw = uu * slopes[0] + uw * slopes[1], uw * slopes[0] + ww * slopes[1]
+    vv = f * f + slopes[0] * uv + slopes[1] * vw
+    return np.stack([uu, uv, uw, uv, vv, vw, uw, vw, ww], axis=1).reshape(-1, 3, 3)
 
 
-def _power_hessians(z: Float[Array, "k 3"], a: float, is_dual: bool) -> Float[Array, "k 3 3"]:
-    """Return the Hessians of -log(u^(2 a) v^(2 - 2 a) - t^2) - (1 - a) log u - a log v."""
-    scales = np.array([1 / a, 1 / (1 - a), 1.0]) if is_dual else np.ones(3)
+def _power_hessians(z: Float[Array, "k 3"], a: float) -> Float[Array, "k 3 3"]:
+    """Return the Hessians of the dual cone's -log(u^(2 a) v^(2 - 2 a) - t^2) - (1 - a) log u - a log v."""
+    scales = np.array([1 / a, 1 / (1 - a), 1.0])
     u, v, t = (z * scales).T
     q = u ** (2 * a) * v ** (2 - 2 * a)
     phi = q - t**2

@@ -171,7 +171,7 @@ def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) ->
     y[is_equation], y[is_row] = multipliers.y, multipliers.rows
     parts = dict[int, Float[Array, " _"]]()
     for group, z in zip(form.groups, multipliers.cones, strict=True):
-        parts |= dict(zip(group.positions, np.split(z, group.count), strict=True))
+        parts |= dict(zip(group.positions, z.reshape(group.count, group.size), strict=True))
     order = range(len(program.cones))
     exact_parts = dict[int, Sequence[Fraction]]()
     for group, values in zip(form.groups, multipliers.exact_cones or (), strict=False):

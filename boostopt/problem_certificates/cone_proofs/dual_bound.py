@@ -108,12 +108,13 @@ def multipliers_of(answer: ConicAnswer) -> Multipliers:
 
 def reduced_costs(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
     """Return c + P w - Eᵀ y - Rᵀ rho - Gᵀ z in floating point."""
-    r = form.c - form.E_transposed @ point.y - form.R_transposed @ point.rows
-    if form.P is not None:
-        r = r + form.P @ point.w
-    for G_transposed, z in zip(form.G_transposed, point.cones, strict=True):
-        r = r - G_transposed @ z
-    return np.asarray(r)
+    r = form.c - constraint_slopes(form, point)
+    return np.asarray(r if form.P is None else r + form.P @ point.w)
+
+
+def constraint_slopes(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
+    """Return Eᵀ y + Rᵀ rho + Gᵀ z in floating point."""
+    return np.asarray(form.all_transposed @ np.concatenate([point.y, point.rows, *point.cones]))
 
 
 def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
@@ -303,7 +304,7 @@ def _start(
     r = reduced_costs(form, point)
     has_low, has_high = np.isfinite(form.lower), np.isfinite(form.upper)
     signed = np.where(has_low & ~has_high, r, np.where(has_high & ~has_low, -r, 0.0))  # must be at least 0
-    one_sided = has_low ^ has_high
+    one_sided = form.has_one_bound
     limit = SAFE_FRACTION * scale if power == 1.0 or is_snapped else 0.0
     columns = (~has_low & ~has_high) | (one_sided & (signed <= limit))
     is_curved = columns & _has_small_loss(form, point.w, r, shifts)
@@ -370,13 +371,16 @@ def _enclosed(
     """Return multipliers that satisfy the equations of reduced costs exactly; None if none are proved."""
     point, columns = start.point, start.columns
     P = form.P
-    parts = [point.y, point.rows, *point.cones, start.mu]
-    sizes = [start.y_sizes, start.row_sizes, *start.cone_sizes, start.mu_sizes]
-    sizes = [*sizes[:-1], np.where(columns, sizes[-1], 0.0)]
+    signs = form.bound_signs
+    parts = [point.y, point.rows, *point.cones]
+    sizes = [start.y_sizes, start.row_sizes, *start.cone_sizes]
+    has_mu = bool(form.has_one_bound.any())
+    if has_mu:
+        parts, sizes = [*parts, start.mu], [*sizes, np.where(columns, start.mu_sizes, 0.0)]
     if P is not None:
         parts, sizes = [*parts, point.w], [*sizes, start.w_sizes]
     is_row = columns if dependent is None else columns & ~dependent
-    system: Any = form.dual_rows if is_row.all() else form.dual_rows[is_row]
+    system: Any = form.dual_equations if is_row.all() else form.dual_equations[is_row]
     costs, joint, joint_sizes = form.c[is_row], np.concatenate(parts), np.concatenate(sizes)
     if face is not None:
         widths = [len(part) for part in parts]
@@ -399,22 +403,30 @@ def _enclosed(
     cuts = np.cumsum([len(part) for part in parts])[:-1]
     mids, radii = (np.split(part, cuts) for part in solution)
     pieces = list(zip(mids, radii, strict=True))
-    y, rows, cones, mu = pieces[0], pieces[1], pieces[2 : 2 + len(form.groups)], pieces[2 + len(form.groups)]
+    zeros, n_groups = np.zeros(form.n), len(form.groups)
+    y, rows, cones = pieces[0], pieces[1], pieces[2 : 2 + n_groups]
+    mu = pieces[2 + n_groups] if has_mu else (zeros, zeros)
     # A multiplier of a semidefinite matrix may have an asymmetric solution: its symmetric part gives the same sums.
-    w = pieces[-1] if P is not None else (point.w, np.zeros(form.n))
-    zeros = np.zeros(form.n)
-    r: Enclosure = (form.c, zeros)
+    w = pieces[-1] if P is not None else (point.w, zeros)
+    r: Enclosure = (signs * mu[0], mu[1])
+    if not columns.all():
+        all_costs = _enclosed_costs(form, y, rows, cones, w)
+        r = (np.where(columns, r[0], all_costs[0]), np.where(columns, r[1], all_costs[1]))
+    return EnclosedDualPoint(y, rows, cones, w, r)
+
+
+def _enclosed_costs(
+    form: ConeForm, y: Enclosure, rows: Enclosure, cones: Sequence[Enclosure], w: Enclosure
+) -> Enclosure:
+    """Return an enclosure of the reduced costs of multipliers in enclosures."""
+    r: Enclosure = (form.c, np.zeros(form.n))
     for matrix, value in [
         (form.E_transposed, y),
         (form.R_transposed, rows),
         *zip(form.G_transposed, cones, strict=True),
     ]:
         r = summed_enclosure(r, product(matrix, None, (-value[0], value[1])))
-    if P is not None:
-        r = summed_enclosure(r, product(P, None, w))
-    exact = (form.bound_signs * mu[0], mu[1])
-    r = (np.where(columns, exact[0], r[0]), np.where(columns, exact[1], r[1]))
-    return EnclosedDualPoint(y, rows, cones, w, r)
+    return r if form.P is None else summed_enclosure(r, product(form.P, None, w))
 
 
 def _curved_bound(

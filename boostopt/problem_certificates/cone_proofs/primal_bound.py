@@ -120,7 +120,10 @@ def system_near(form: ConeForm, x: Float[Array, " n"]) -> EquationSystem:
 def point_with_sizes(
     form: ConeForm, x: Float[Array, " n"], margin: float, snap: Float[Array, " n"] | None
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-    """Return a point within the bounds, and by how much each unknown may change."""
+    """Return a point within the bounds, and by how much each unknown may change.
+
+    The cones are not counted where no equation changes an unknown.
+    """
     lower, upper = form.lower, form.upper
     with np.errstate(all="ignore"):
         width = np.where(np.isfinite(upper) & np.isfinite(lower), upper - lower, np.inf)
@@ -133,7 +136,7 @@ def point_with_sizes(
             start = np.where(np.isfinite(upper) & (upper - x < -snap), upper, start)
         sizes = np.minimum(np.minimum(start - lower, upper - start), np.maximum(1.0, np.abs(start)))
     sizes = np.where(form.is_fixed, 0.0, np.maximum(sizes, 0.0))
-    for group in form.groups:
+    for group in form.groups if len(form.e) else ():
         depth = np.maximum(distances(group, group.G @ start + group.h), 1e-12)
         limits = np.repeat(depth, group.size)[:, None]
         coefficients = scipy.sparse.coo_array(group.G)
@@ -149,10 +152,11 @@ def _violation(form: ConeForm, x: Enclosure) -> str:
     is_bad = ~((low >= form.lower) & (high <= form.upper))
     if is_bad.any():
         return f"no slack is proved in the bounds of {_first(form.column_names, is_bad)}"
-    low, high = float_ends(product(form.R, None, x))
-    is_bad = ~((low >= form.row_lower) & (high <= form.row_upper))
-    if is_bad.any():
-        return f"no slack is proved in {_first(form.row_names, is_bad)}"
+    if len(form.row_lower):
+        low, high = float_ends(product(form.R, None, x))
+        is_bad = ~((low >= form.row_lower) & (high <= form.row_upper))
+        if is_bad.any():
+            return f"no slack is proved in {_first(form.row_names, is_bad)}"
     for group in form.groups:
         is_bad = ~are_members(group, group.values(x))
         if is_bad.any():

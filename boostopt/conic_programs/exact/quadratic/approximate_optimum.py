@@ -52,9 +52,9 @@ def approximate_active_set(program: ConicProgram) -> ActiveSet:
     has_upper, has_lower = np.isfinite(upper) & ~is_equation, np.isfinite(lower) & ~is_equation
     n_equations, n_upper = int(is_equation.sum()), int(has_upper.sum())
     solution = solve_by_clarabel(
-        None if program.P is None else scipy.sparse.triu(program.P),
+        None if program.P is None else scipy.sparse.triu(program.P, format="csc"),
         np.array(program.c),
-        scipy.sparse.vstack([rows[is_equation], rows[has_upper], -rows[has_lower]]),
+        scipy.sparse.vstack([rows[is_equation], rows[has_upper], -rows[has_lower]], format="csc"),
         np.concatenate([lower[is_equation], upper[has_upper], -lower[has_lower]]),
         [clarabel.ZeroConeT(n_equations), clarabel.NonnegativeConeT(n_upper + int(has_lower.sum()))],
         clarabel_settings(TOLERANCE),
