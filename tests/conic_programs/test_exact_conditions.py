@@ -10,6 +10,7 @@ from typing import Any
 import highspy
 import numpy as np
 import pytest
+import scipy.sparse
 from conic_programs.small_programs import INF, linear_program, random_program
 
 from boostopt import ConicProgram, certify_problem, exact_optimum, load_problem
@@ -62,6 +63,19 @@ def test_a_basis_is_looked_for_with_presolve_and_then_without(monkeypatch: pytes
     monkeypatch.setattr(exact_optimum_module, "solve_by_simplex", record_presolve)
     assert exact_optimum(linear_program([[3.0]], [1.0], ([1.0], [INF]))).value == Fraction(1, 3)
     assert tries[:2] == [True, False]
+
+
+@pytest.mark.parametrize("entry", [0.0, 1e-10])
+@pytest.mark.parametrize("side", [0.0, 1.0])
+@pytest.mark.parametrize("has_presolve", [True, False])
+def test_a_program_without_entries_for_highs_has_the_basis_of_logical_variables(
+    entry: float, side: float, has_presolve: bool
+) -> None:
+    A = scipy.sparse.csc_array(np.array([[0.0, entry]]))
+    program = EquationProgram(A, np.array([side]), np.ones(2), np.zeros(2), np.ones(2))
+    basis = solve_by_simplex(program, has_presolve=has_presolve)
+    assert basis is not None and basis.basic == (2,) and basis.dual_ray is None
+    assert basis.is_claimed_optimal == (side == 0.0)
 
 
 def test_a_basis_of_a_small_program_is_looked_for_without_presolve(monkeypatch: pytest.MonkeyPatch) -> None:

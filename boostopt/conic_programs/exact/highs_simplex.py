@@ -101,15 +101,20 @@ def solve_by_simplex(
         solver.setBasis(_to_highs(basis, program))
     with solver_call():
         solver.run()
-    status = solver.getModelStatus()
-    if not solver.getBasis().valid:
+    status, last = solver.getModelStatus(), solver.getBasis()
+    if not last.valid:
         return None
+    is_optimal = status == highspy.HighsModelStatus.kOptimal
+    if (
+        solver.getNumNz() == 0
+    ):  # HiGHS leaves out small entries; without any, it has no factors, and reading them crashes
+        basis = _basis_of_statuses(last.col_status, last.row_status)
+        return replace(basis, is_claimed_optimal=is_optimal)
     dual_ray = None
     if status == highspy.HighsModelStatus.kInfeasible:
         with solver_call():
             _, has_ray, values = solver.getDualRay()
         dual_ray = np.array(values, dtype=float) if has_ray else None
-    is_optimal = status == highspy.HighsModelStatus.kOptimal
     return replace(_last_basis(solver, program), is_claimed_optimal=is_optimal, dual_ray=dual_ray)
 
 
