@@ -305,9 +305,13 @@ def _versions(results: Results) -> str:
 
 
 def seconds_ratio(done: Steps) -> float | None:
-    """Return the seconds of the first certificate over those of Clarabel's solve; None without both."""
+    """Return the seconds of the first certificate over those of Clarabel's solve; None without both.
+
+    A solve that exceeded its limit counts with the limit: then the ratio is at most the number.
+    """
     solve, certificate = _solve_and_certificate(done)
-    return None if has_failed(certificate) or has_failed(solve) else certificate["seconds"] / solve["seconds"]
+    seconds = _least_seconds(solve)
+    return None if has_failed(certificate) or seconds is None else certificate["seconds"] / seconds
 
 
 def proof_ratio(done: Steps) -> float | None:
@@ -316,8 +320,13 @@ def proof_ratio(done: Steps) -> float | None:
     None where one of these is missing: certificates of earlier versions have no seconds of their solves.
     """
     solve, certificate = _solve_and_certificate(done)
-    proof = proof_seconds(certificate)
-    return None if proof is None or has_failed(solve) else proof / solve["seconds"]
+    proof, seconds = proof_seconds(certificate), _least_seconds(solve)
+    return None if proof is None or seconds is None else proof / seconds
+
+
+def _least_seconds(solve: Mapping[str, Any]) -> float | None:
+    """Return the seconds that a solve takes at least; None where it failed or was not run."""
+    return solve.get("exceeded", solve.get("seconds"))
 
 
 def proof_seconds(certificate: Mapping[str, Any]) -> float | None:

@@ -272,7 +272,10 @@ def test_the_seconds_of_a_proof_are_those_of_its_certificate_without_its_solves(
     assert [page.seconds_ratio(step) for step in steps.values()] == [3.0, 1.0]
     assert [page.proof_ratio(step) for step in steps.values()] == [2.0, None]
     assert page.proof_ratio(done()) is None and page.proof_ratio(done(certificate={"exceeded": 1.0})) is None
-    assert page.proof_ratio(done(certificate=timed, CLARABEL={"exceeded": 1.0})) is None
+    late = done(certificate=timed, CLARABEL={"exceeded": 4.0})
+    assert (page.seconds_ratio(late), page.proof_ratio(late)) == (0.75, 0.5)  # at most
+    failed = done(certificate=timed, CLARABEL={"failure": "memory"})
+    assert page.seconds_ratio(failed) is None and page.proof_ratio(failed) is None
     lines = [
         {"parameters": {"file": f"netlib/{name}.mat", "step": step}, "result": r, "version": "1", "processor": "p"}
         for name, results in steps.items()
