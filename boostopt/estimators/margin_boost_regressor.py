@@ -321,10 +321,14 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
             All targets are equal.
         """
         y = np.asarray(targets, dtype=np.float64)
-        if y.min() == y.max():
+        has_weight = np.ones(len(y), dtype=bool)
+        if sample_weight is not None and np.shape(sample_weight) == y.shape:
+            has_weight = np.asarray(sample_weight) != 0
+        used = y[has_weight]
+        if used.size and used.min() == used.max():
             raise ProblemError(
-                f"the targets y must be different numbers; got {format_count(len(y), 'sample')} with the target "
-                f"{y[0]:g}. Add others: equal targets need no fit."
+                f"the targets y must be different numbers; got {format_count(len(used), 'sample')} with the target "
+                f"{used[0]:g}. Add others: equal targets need no fit."
             )
         examples = weighted_examples(checked_features(features), y, sample_weight).merged()
         return examples, examples.classes[examples.codes]

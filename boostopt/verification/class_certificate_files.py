@@ -291,7 +291,7 @@ def verify_class_certificate(
     computed = hypothesis_margins(document.hypotheses, n + k, document.t, oracle, answer) if U is None else U
     margins = as_margin_matrix(computed)
     if limits is not None:
-        rows = rows_with_limits(margins, n, document.t, oracle, U is not None)
+        rows = rows_with_limits(margins, n, document.t, oracle, U is not None, document.hypotheses)
         margins = _margins_within_limits(document, rows, limits, row_errors)
     arrays = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute_bounds(dataclasses.replace(document, arrays=arrays), margins, A)

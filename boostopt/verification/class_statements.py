@@ -124,7 +124,9 @@ def checked_row_errors(oracle: object, limits: StatedLimits | None) -> Float[Arr
     return oracle.row_errors
 
 
-def rows_with_limits(margins: Any, N: int, t: int, oracle: Oracle, is_recomputed: bool) -> Float[Array, "rows t"]:
+def rows_with_limits(
+    margins: Any, N: int, t: int, oracle: Oracle, is_recomputed: bool, hypotheses: Sequence[Any] = ()
+) -> Float[Array, "rows t"]:
     """Return margins of N examples, and the rows of the limits of the oracle below them, as a dense matrix.
 
     Rejected unless there is a row for each example and limit, and t columns.
@@ -140,6 +142,8 @@ def rows_with_limits(margins: Any, N: int, t: int, oracle: Oracle, is_recomputed
     is_recomputed
         Whether the verifier passed the margins: then the rows of the limits are computed from those of the examples, by
         the costs of some group. Rejected unless they fit the rows that were passed.
+    hypotheses
+        The states of the hypotheses in the file. Rejected if the class knows one whose rows of the limits are others.
     """
     oracle = check_instance("oracle", oracle, LimitedClass, "a LimitedClass", "Pass the class of the file.")
     k = len(oracle.limits)
@@ -150,12 +154,28 @@ def rows_with_limits(margins: Any, N: int, t: int, oracle: Oracle, is_recomputed
         )
     rows = dense_rows(margins, slice(0, None))
     result = oracle.recomputed_rows(rows) if is_recomputed else rows
+    if is_recomputed and result is not None and len(hypotheses) == t:
+        _check_groups(result, N, oracle, hypotheses)
     if result is None:
         reject(
             "the rows of the limits in U= are not minus the coefficients that a hypothesis with these margins has in "
             "the limits of the oracle. Pass columns of run.record.pool.margins, or leave out U="
         )
     return result
+
+
+def _check_groups(rows: Float[Array, "rows t"], N: int, oracle: LimitedClass, hypotheses: Sequence[Any]) -> None:
+    """Reject rows of limits that are not those of a hypothesis which the class knows."""
+    for q, state in enumerate(hypotheses):
+        try:
+            column = oracle.margins_of(hypothesis_from_state(state))
+        except MALFORMED_ERRORS:  # the verifier has margins of hypotheses that the class does not read
+            continue
+        if column is not None and (np.abs(column[N:] - rows[N:, q]) > 2.0 * oracle.row_errors).any():
+            reject(
+                "a hypothesis of the file has other coefficients in the limits of the oracle than U= states. Leave out "
+                "U=: the oracle computes the margins"
+            )
 
 
 def membership_text(oracle: Oracle, answer: Answer, U: Any) -> str:

@@ -759,3 +759,34 @@ def test_a_run_near_the_optimum_0_passes_over_the_rows_less_often_than_there_are
     assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 0.001
     # Newton steps at each level take 27 evaluations from level 12 on.
     assert run.evaluations[0].level == 12 and len(run.evaluations) <= 10
+
+
+@pytest.mark.parametrize("copies", [30, 1000])
+def test_copies_of_all_examples_take_no_further_pass(copies: int) -> None:
+    X, y, _ = noisy_examples(4, 400, 1.0)
+    once, often = (
+        boost("erlpboost", BinnedStumps(X, y, c=np.full(len(y), c)), nu=0.2 * c * len(y), epsilon=0.01, update="newton")
+        for c in (1, copies)
+    )
+    assert isinstance(once, HistogramRun) and isinstance(often, HistogramRun)
+    assert often.rounds == once.rounds
+    assert often.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-6)
+
+
+@pytest.mark.thorough_cases("lpboost", "binary_erlpboost")
+@pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "binary_erlpboost"])
+def test_few_examples_with_many_copies_end_no_run_by_an_error(formulation: str) -> None:
+    for seed in (9, 2, 5):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([20, 50, 150]))
+        X = rng.normal(size=(n, 1))
+        y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1, -1)
+        oracle = BinnedStumps(X, y, c=np.where(rng.random(n) < 0.1, 10**6, 1))
+        run = boost(formulation, oracle, nu=1.0, epsilon=0.03, update="newton")
+        assert "failed" not in run.reason and run.class_certificate.gap <= 0.03
+
+
+def test_bounded_edges_of_few_examples_are_those_of_data_passes_by_default() -> None:
+    # Updates in floating point lower the bound by epsilon a round: 1,579 rounds.
+    run = boost("softboost", BinnedStumps(np.arange(4.0)[:, None], np.array([1, -1, 1, -1])), nu=2, epsilon=1e-4)
+    assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 1e-4 and run.rounds <= 20

@@ -260,6 +260,25 @@ def test_rows_of_limits_that_no_weights_need_prove_nothing(tmp_path: Path) -> No
     assert "the rows of the limits in U= are not" in verification.reason
 
 
+def test_hypotheses_that_the_class_knows_belong_to_their_own_groups(tmp_path: Path) -> None:
+    """Stumps of a group with costs, passed as those of a group without, keep every limit."""
+    rng = np.random.default_rng(0)
+    features = np.round(rng.normal(size=(40, 3)), 1)
+    labels = np.where(features[:, 0] + features[:, 1] + 0.5 * rng.normal(size=40) > 0, 1, -1)
+    stumps, honest_file, file = DecisionStumps(features, labels), tmp_path / "honest.json", tmp_path / "free.json"
+    oracle = LimitedClass(stumps, Budget(np.array([1.0, 1.0, 0.0]), limit=0.1))
+    boost("lpboost", oracle, nu=10.0, epsilon=1e-4).save_certificate(honest_file, oracle)
+    run = boost("lpboost", stumps, nu=10.0, epsilon=1e-4)
+    run.save_certificate(file, stumps)
+    document, honest = json.loads(file.read_text()), json.loads(honest_file.read_text())
+    document["data"] |= {name: honest["data"][name] for name in ("oracle", "digest")}
+    document |= {"subject": honest["subject"], "limits": {**honest["limits"], "prices": [0.0]}}
+    assert document["claim"]["lower"] > honest["claim"]["upper"] + 0.1
+    U = run.record.pool.margins.take_columns(np.flatnonzero(run.w)).to_array()
+    verification = verdict(document, tmp_path, oracle, U=np.vstack([U, np.zeros((1, U.shape[1]))]))
+    assert "other coefficients in the limits of the oracle than U= states" in verification.reason
+
+
 def test_a_run_without_weights_within_the_limits_has_no_file(tmp_path: Path) -> None:
     oracle = LimitedClass(GivenMargins([[1.0, -1.0], [1.0, 1.0]]), Budget(np.array([0.5, 0.7]), 0.4))
     run = boost("lpboost", oracle, nu=1.0)

@@ -166,7 +166,9 @@ class DualEvaluator:
         """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""
         low, high = weight_function.transition
         m, counts = weight_function.histogram.mean_margins, weight_function.histogram.occupied_counts
-        n_curved = float(counts[(m >= low - spread) & (m <= high + spread)].sum())
+        # Multiplicities count examples, and a sample needs rows.
+        share = float(counts[(m >= low - spread) & (m <= high + spread)].sum()) / self.rows.n_examples
+        n_curved = share * self.rows.n_rows
         surplus = n_curved / max(CURVED_ROWS_PER_COLUMN * n_columns, MIN_CURVED_ROWS)
         step = 1 << max(int(surplus).bit_length() - 1, 0)
         if step == 1 or self.rows.n_rows > MAX_CURVATURE_SAMPLE * step:

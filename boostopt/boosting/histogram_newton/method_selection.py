@@ -54,10 +54,12 @@ SUPPORTED_OPTIONS = (
 def is_default(formulation: Formulation[Any], oracle: HypothesisClass, epsilon: object, backend: object) -> bool:
     """Return whether histogram Newton is the default where it is supported: no backend is named, and it is not slower.
 
-    Floating-point updates are faster for few examples and a small epsilon.
+    Floating-point updates are faster for few examples and a small epsilon, if they are not those of bounded edges:
+    these lower the bound by epsilon a round.
     """
     fine = isinstance(epsilon, float | int) and epsilon < FINE_EPSILON
-    slower = fine and isinstance(oracle, BinnedOracle) and oracle.N < FEW_EXAMPLES
+    bounds_edges = formulation.boosting.final_weights is FinalWeights.SCALED
+    slower = fine and not bounds_edges and isinstance(oracle, BinnedOracle) and oracle.N < FEW_EXAMPLES
     return (
         formulation.boosting.update is UpdateKind.TOTAL
         and isinstance(backend, str)

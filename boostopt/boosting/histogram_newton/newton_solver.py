@@ -273,7 +273,7 @@ class HistogramNewton:
             if next_iterate is not None:
                 iterate = next_iterate
             else:
-                iterate.integer_weights = self.padded(iterate.integer_weights)
+                iterate.splits, iterate.integer_weights = tuple(self.splits), self.padded(iterate.integer_weights)
             has_increased = value > self._dual_objective(
                 evaluation.iterate, evaluation.weight_function
             ) + SUFFICIENT_INCREASE * _resolution(evaluation)

@@ -286,7 +286,7 @@ def _proof_by_ray(
     The exact ray gives all basic variables but one the reduced cost 0. If it needs many digits, proofs in floats take
     less time.
     """
-    if not np.isfinite(ray).all():
+    if not (len(ray) and np.isfinite(ray).all()):
         return None
     y = rational_array(ray, "binary")
     if is_proof(program, "infeasible", None, y, None):

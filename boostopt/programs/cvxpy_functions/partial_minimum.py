@@ -11,6 +11,7 @@ x lies in a box, and perhaps on the simplex. Two bounds are needed, and neither 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -87,6 +88,10 @@ SNAP_TOL = 1e-8
 MAX_SHIFT = 1e-9
 """Largest multiple of the unit matrix, relative to the largest eigenvalue, that makes a matrix semidefinite that is so
 but for rounding."""
+
+
+_READING = threading.RLock()
+"""The lock of copies that read their problems."""
 
 
 @dataclass(frozen=True)
@@ -209,17 +214,20 @@ class PartialMinimum:
         return copy
 
     def __getattr__(self, name: str) -> Any:
-        arguments = vars(self).get("_arguments")
-        if arguments is None:
+        with _READING:  # copies share the variables of their expressions, which have one value at a time
+            if "_arguments" in vars(self):
+                vars(self).update(vars(PartialMinimum(*vars(self)["_arguments"])))
+                del vars(self)["_arguments"]
+        if name not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name}")
-        vars(self).update(vars(PartialMinimum(*arguments)))
-        vars(self).pop("_arguments", None)  # another thread may have read it, too
-        return getattr(self, name)
+        return vars(self)[name]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PartialMinimum:
-        """Return a copy of the same description: CVXPY's copies of variables do not fit their expressions."""
-        make, arguments = self.__reduce__()
-        return make(*arguments)
+        """Return a copy of the same description: CVXPY's copies of variables do not fit their expressions.
+
+        It reads the problem at once: copies share the variables, which must not change while another thread uses them.
+        """
+        return PartialMinimum(*self.__reduce__()[1])
 
     def _check_quadratic_forms(self) -> None:
         """Refuse quadratic forms that are neither convex nor concave, also if their matrices are declared to be so.

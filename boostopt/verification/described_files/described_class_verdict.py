@@ -252,7 +252,7 @@ def _verdict(
     hypotheses = parse_list(data["hypotheses"], "hypotheses")
     all_margins = as_margin_matrix(hypothesis_margins(hypotheses, N + k, t, oracle, answer) if U is None else U)
     if limits is not None:
-        all_margins = rows_with_limits(all_margins, N, t, oracle, U is not None)
+        all_margins = rows_with_limits(all_margins, N, t, oracle, U is not None, hypotheses)
     margins = all_margins[:N]
     check_margins(margins, N, t, parse_text(data["U"], "digest"))
     problem = composed_problem(F, G, dense_rows(margins, slice(0, N)))

@@ -7,8 +7,10 @@ fairness program are those of a linear program that HiGHS solves.
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -297,9 +299,19 @@ def test_further_variables_of_a_program_are_new_in_each_model() -> None:
 
 def test_a_copy_for_another_process_has_the_same_bounds() -> None:
     F = CvxpyRegularizer(CAPPED, transport, UNIFORM)
-    copy, z = pickle.loads(pickle.dumps(F)), np.linspace(-1, 1, N)
-    assert copy.conjugate_at(z).value == F.conjugate_at(z).value
-    assert copy.value(UNIFORM) == F.value(UNIFORM)
+    twin, z = pickle.loads(pickle.dumps(F)), np.linspace(-1, 1, N)
+    assert twin.conjugate_at(z).value == F.conjugate_at(z).value
+    assert twin.value(UNIFORM) == F.value(UNIFORM)
+
+
+def test_deep_copies_of_several_threads_and_a_copy_that_they_share_have_bounds() -> None:
+    F = CvxpyRegularizer(CAPPED, transport, UNIFORM)
+    for _ in range(3):
+        copies = [copy.deepcopy(F) for _ in range(3)]
+        for group in (copies, [pickle.loads(pickle.dumps(F))] * 3):
+            with ThreadPoolExecutor(3) as threads:
+                values = list(threads.map(lambda item: item.value(UNIFORM), group))
+            assert all(0.0 <= value < np.inf for value in values)
 
 
 def test_a_copy_reads_its_problem_when_a_bound_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,13 +323,13 @@ def test_a_copy_reads_its_problem_when_a_bound_is_asked_for(monkeypatch: pytest.
         return read(problem)
 
     monkeypatch.setattr(partial_minimum, "read_problem", counted)
-    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(F))))
-    copy.cvxpy_value(cp.Variable(N))
+    twin = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(F))))
+    twin.cvxpy_value(cp.Variable(N))
     assert not n_reads
-    assert copy.value(UNIFORM) == F.value(UNIFORM)
+    assert twin.value(UNIFORM) == F.value(UNIFORM)
     assert len(n_reads) == 1
     with pytest.raises(AttributeError, match="no attribute"):
-        _ = copy._minimum.nothing
+        _ = twin._minimum.nothing
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
