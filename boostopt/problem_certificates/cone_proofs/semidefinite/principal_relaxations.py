@@ -44,7 +44,7 @@ class PrincipalRelaxation:
     """
 
     form: ConeForm
-    rows: list[Int[Array, " order"]]
+    rows: list[Int[Array, " _"]]
 
     def multipliers(self, original: ConeForm, point: Multipliers) -> Multipliers:
         """Return the multipliers of the original form that have those of this one, and 0 elsewhere."""
