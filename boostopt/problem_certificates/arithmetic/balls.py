@@ -93,7 +93,9 @@ def enclosures(values: Sequence[Ball]) -> Enclosure:
     return np.where(is_finite, mids, 0.0), np.where(is_finite, radii, np.inf)
 
 
-def float_ends(enclosure: Enclosure) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+def float_ends(
+    enclosure: tuple[Float[Array, "*shape"], Float[Array, "*shape"]],
+) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """Return floats that no number of an enclosure is below or above: the numbers themselves where the radius is 0."""
     mids, radii = enclosure
     low = np.where(radii > 0, np.nextafter(mids - radii, -np.inf), mids)
