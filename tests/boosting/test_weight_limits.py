@@ -311,10 +311,10 @@ def test_changed_margins_in_a_file_prove_nothing(is_limited: bool, tmp_path: Pat
 
 def test_a_checkpoint_with_changed_margins_is_refused(tmp_path: Path) -> None:
     oracle, file = DecisionStumps(X, y), tmp_path / "checkpoint.npz"
-    boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file, max_rounds=3)
+    boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file, max_rounds=3, update="total")
     with_changed_margins(file, slice(0, 20))
     with pytest.raises(DataError, match="has others"):
-        boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file)
+        boost("lpboost", oracle, nu=15.0, epsilon=1e-3, checkpoint=file, update="total")
 
 
 def test_constants_have_the_price_of_the_first_feature_whatever_names_them() -> None:

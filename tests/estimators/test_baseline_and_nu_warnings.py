@@ -94,7 +94,7 @@ def test_separable_classes_cause_no_warning() -> None:
 
 
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
-    (words,) = warnings_of(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost", epsilon=0.001)
+    (words,) = warnings_of(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost", epsilon=0.0001)
     assert re.fullmatch(
         r"at nu = 0\.3 no weights\b.*\bsoft margin above 0\b.*\bdecision stumps on 2 features\b.* \[\S+, \S+\]\. "
         r"Raise nu, to 1\b.*\bbase\b.*\. f\(x\) = 0 on 100%.*\bcancel\b.*\. .*\bpredicted as 1\.",

@@ -28,7 +28,7 @@ from boostopt.rows.binned_rows import BinnedRows
 MIN_EPSILON = 1e-5
 """The smallest epsilon of histogram Newton: example weights are rounded to 2^-20 of the largest one."""
 
-FINE_EPSILON, FEW_EXAMPLES = 0.005, 1000
+FINE_EPSILON, FEW_EXAMPLES = 0.0003, 1000
 """The epsilon and the number of examples below which floating-point updates are faster, and the default."""
 
 MIN_PRICE_FRACTION = 0.1
