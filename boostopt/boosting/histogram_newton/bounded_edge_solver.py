@@ -26,7 +26,6 @@ from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION
-from boostopt.rows.margin_grid import MARGIN_SCALE
 
 MAX_SUM_GROWTH = 4.0
 """The largest factor by which one step may multiply the sum of the weights."""
@@ -59,10 +58,7 @@ class BoundedEdgeNewton(HistogramNewton):
         start_value = self._dual_objective(evaluation.iterate, evaluation.weight_function)
         if may_increase and start_value < self._dual_objective_at_zero and self.bounds.integer_weights is not None:
             return evaluator.iterate((), no_weights), math.inf  # no weights are better under this bound
-        w, slopes = (
-            evaluation.iterate.weight_sum * self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE,
-            self._gradient(evaluation),
-        )
+        w, slopes = self._weights(evaluation), self._gradient(evaluation)
         target = self._newton_target(evaluator, evaluation, w, slopes)
         next_iterate, next_value = self._line_search(evaluator, evaluation, w, target - w, float(slopes @ (target - w)))
         q = int(slopes.argmax())
@@ -91,9 +87,7 @@ class BoundedEdgeNewton(HistogramNewton):
         is_active, target = w > 0.0, np.zeros(len(w))
         min_slope = float(slopes[is_active].max()) - EDGE_TOL_FRACTION * self.epsilon if is_active.any() else -math.inf
         columns = np.flatnonzero(is_active | (slopes >= min_slope))
-        H = evaluator.negative_hessian(
-            evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
-        )
+        H = self._negative_hessian(evaluator, evaluation, columns)
         is_active_guess = is_active[columns] | (slopes[columns] > 0.0)
         target[columns] = capped_sum_maximizer(
             H,

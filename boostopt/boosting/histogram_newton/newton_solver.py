@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -408,7 +409,7 @@ class HistogramNewton:
 
     def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
         """Return the iterate after a Newton step or a short step, the better one, and D; None if D falls."""
-        w, edges = self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE, self.edges(evaluation)
+        w, edges = self._weights(evaluation), self.edges(evaluation)
         q = int(edges.argmax())
         if not w.any():
             return evaluator.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
@@ -433,8 +434,7 @@ class HistogramNewton:
         is that of this d, with the margins divided by the ratio of the entropies. At d(w) of the lower level, Newton
         steps take several evaluations for the same.
         """
-        w = evaluation.iterate.weight_sum * self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE
-        ratio = 2.0 ** (evaluation.level - level)
+        w, ratio = self._weights(evaluation), 2.0 ** (evaluation.level - level)
         target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
         start_value = self._dual_objective(evaluation.iterate, evaluator.weight_function(evaluation.iterate, level))
         trial = self._iterate_at(evaluator, target)
@@ -450,13 +450,19 @@ class HistogramNewton:
         ratio: float = 1.0,
     ) -> HypothesisVector:
         """Return the maximizer of the quadratic model of D at w, of the program with `ratio` times less entropy."""
-
-        def negative_hessian(columns: Int[Array, " p"]) -> Float[Array, "p p"]:
-            return evaluator.negative_hessian(
-                evaluation.iterate, evaluation.weight_function, [self.splits[k] for k in columns.tolist()], self._spread
-            )
-
+        negative_hessian = partial(self._negative_hessian, evaluator, evaluation)
         return newton_target(w, slopes, EDGE_TOL_FRACTION * self.epsilon, negative_hessian, ratio)
+
+    def _negative_hessian(
+        self, evaluator: DualEvaluator, evaluation: Evaluation, columns: Int[Array, " p"]
+    ) -> Float[Array, "p p"]:
+        """Return minus the Hessian of D with respect to the weights of some columns of the pool."""
+        splits = [self.splits[k] for k in columns.tolist()]
+        return evaluator.negative_hessian(evaluation.iterate, evaluation.weight_function, splits, self._spread)
+
+    def _weights(self, evaluation: Evaluation) -> HypothesisVector:
+        """Return the weights of the program, 0 for the columns that joined later."""
+        return evaluation.iterate.weight_sum * self.padded(evaluation.iterate.integer_weights) / MARGIN_SCALE
 
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         """Return weights of the program with their margins."""
