@@ -292,6 +292,8 @@ class Function(ABC):
     sign: int
     has_kinks: bool = False
     """True if points inside the domain have more than one subgradient."""
+    is_of_largest_entries: bool = False
+    """True if the value depends on few of the largest entries, whose slopes a step or two often choose."""
     is_homogeneous: bool = False
     """True if f(s u) = s f(u) for s > 0: the function is its own perspective."""
     is_nondecreasing: bool = False

@@ -43,6 +43,7 @@ class Extreme(Function):
 
     is_nondecreasing = True
     has_kinks = True
+    is_of_largest_entries = True
     is_homogeneous = True
 
     def __init__(self, sign: int) -> None:
@@ -110,6 +111,7 @@ class SumOfLargest(Function):
 
     is_nondecreasing = True
     has_kinks = True
+    is_of_largest_entries = True
     is_homogeneous = True
     k: float
 

@@ -232,6 +232,8 @@ class PNorm(Norm):
 class MaximumNorm(Norm):
     """The largest absolute value; CVXPY's `norm_inf`."""
 
+    is_of_largest_entries = True
+
     def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
         return [cp.norm(changes, "inf", axis=1) <= slopes]
 

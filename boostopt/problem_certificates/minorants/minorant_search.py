@@ -15,8 +15,6 @@ from boostopt._utils.array_types import Array, Float
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.errors import format_names
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.atoms.largest_entries import Extreme, SumOfLargest
-from boostopt.problem_certificates.atoms.norms import MaximumNorm
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.bounds_from_minorants import CoordinateBounds
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
@@ -36,9 +34,6 @@ from boostopt.problem_certificates.minorants.stationary_multipliers import (
     proposed_choices,
 )
 from boostopt.problem_certificates.problem_reader import ReadProblem
-
-EXTREMES = (Extreme, MaximumNorm, SumOfLargest)
-"""Atoms with one kink among many entries, whose slopes at it a step or two often choose."""
 
 WIDTHS = (1e-5, 1e-7, 1e-3, 1e-4, 1e-2)
 """Relative distances from kinks that are tried in turn."""
@@ -228,8 +223,9 @@ def _use_minorants(
     has_slow_steps = n_coefficients > MAX_QUICK_COEFFICIENTS and _is_near_kink(read, point)
     has_program = False
     if has_slow_steps:
-        n_of_extremes = sum(node.arguments.floats.nnz for node in read.nodes if isinstance(node.function, EXTREMES))
-        n_steps = N_QUICK_STEPS if 2 * n_of_extremes > n_coefficients else 0
+        extremes = [node for node in read.nodes if node.function.is_of_largest_entries]
+        has_extremes = 2 * sum(node.arguments.floats.nnz for node in extremes) > n_coefficients
+        n_steps = N_QUICK_STEPS if has_extremes else 0
         for choice in islice(proposed_choices(read, point, box.box, WIDTHS[0], n_steps), 1 + n_steps):
             failure = use_choice(choice) or failure
             if interval.scaled_gap <= goal:
