@@ -153,14 +153,16 @@ def rows_with_limits(
             f"{margins.shape}"
         )
     rows = dense_rows(margins, slice(0, None))
-    result = oracle.recomputed_rows(rows) if is_recomputed else rows
-    if is_recomputed and result is not None and len(hypotheses) == t:
-        _check_groups(result, N, oracle, hypotheses)
+    if not is_recomputed:
+        return rows
+    result = oracle.recomputed_rows(rows)
     if result is None:
         reject(
             "the rows of the limits in U= are not minus the coefficients that a hypothesis with these margins has in "
             "the limits of the oracle. Pass columns of run.record.pool.margins, or leave out U="
         )
+    if len(hypotheses) == t:
+        _check_groups(result, N, oracle, hypotheses)
     return result
 
 

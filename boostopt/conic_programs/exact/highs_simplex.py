@@ -101,25 +101,23 @@ def solve_by_simplex(
         solver.setBasis(_to_highs(basis, program))
     with solver_call():
         solver.run()
-    status, last = solver.getModelStatus(), solver.getBasis()
-    if not last.valid:
+    status, dual_ray = solver.getModelStatus(), None
+    if not solver.getBasis().valid:
         return None
-    is_optimal = status == highspy.HighsModelStatus.kOptimal
-    if (
-        solver.getNumNz() == 0
-    ):  # HiGHS leaves out small entries; without any, it has no factors, and reading them crashes
-        basis = _basis_of_statuses(last.col_status, last.row_status)
-        return replace(basis, is_claimed_optimal=is_optimal)
-    dual_ray = None
-    if status == highspy.HighsModelStatus.kInfeasible:
+    has_factors = solver.getNumNz() > 0  # HiGHS leaves out small entries; without any, reading its factors crashes
+    if has_factors and status == highspy.HighsModelStatus.kInfeasible:
         with solver_call():
             _, has_ray, values = solver.getDualRay()
         dual_ray = np.array(values, dtype=float) if has_ray else None
-    return replace(_last_basis(solver, program), is_claimed_optimal=is_optimal, dual_ray=dual_ray)
+    basis = _last_basis(solver, program) if has_factors else None
+    if basis is None:
+        last = solver.getBasis()
+        basis = _basis_of_statuses(last.col_status, last.row_status)
+    return replace(basis, is_claimed_optimal=status == highspy.HighsModelStatus.kOptimal, dual_ray=dual_ray)
 
 
-def _last_basis(solver: Any, program: EquationProgram) -> SimplexBasis:
-    """Return the basis that HiGHS ended with.
+def _last_basis(solver: Any, program: EquationProgram) -> SimplexBasis | None:
+    """Return the basis that HiGHS ended with; None if it does not tell the basic variables.
 
     Its numbers of the basic variables take far less time than the statuses of all variables, which are objects.
     """
@@ -128,8 +126,7 @@ def _last_basis(solver: Any, program: EquationProgram) -> SimplexBasis:
     n = len(program.c)
     status, variables = solver.getBasicVariables()
     if status != highspy.HighsStatus.kOk or len(variables) != len(program.b):
-        last = solver.getBasis()
-        return _basis_of_statuses(last.col_status, last.row_status)
+        return None
     basic = np.sort(np.where(variables >= 0, variables, n - 1 - variables))  # -1 is the first logical variable
     is_boxed = np.isfinite(program.lower) & np.isfinite(program.upper) & (program.lower < program.upper)
     is_boxed[basic[basic < n]] = False

@@ -378,6 +378,14 @@ def row_norms(matrix: Any) -> Float[Array, " m"]:
     return np.sqrt(np.bincount(entry_rows(matrix), squares, matrix.shape[0]))
 
 
+def scaled_rows(matrix: Any, weights: Float[Array, " m"]) -> Any:
+    """Return diag(weights) A for compressed rows."""
+    if not matrix.nnz:
+        return matrix
+    data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def rows_of(matrix: Any, rows: Bool[Array, " m"]) -> Any:
     """Return some rows of a matrix in compressed rows."""
     if rows.all():

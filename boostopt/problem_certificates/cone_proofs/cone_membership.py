@@ -51,10 +51,10 @@ def are_members(group: ConeGroup, values: Enclosure, is_dual: bool = False) -> B
             return is_finite
         results = [bool(flag) and is_semidefinite(*pair) for flag, *pair in zip(is_finite, *pairs, strict=True)]
         return np.array(results, dtype=bool)
-    results: Any = is_finite.copy()
+    results = np.zeros(len(is_finite), dtype=bool)
     if group.kind == "exponential":
-        results &= _are_in_exponential_cones(mids, radii, is_dual)
-    for k in np.flatnonzero(is_finite & ~results if group.kind == "exponential" else is_finite).tolist():
+        results = is_finite & _are_in_exponential_cones(mids, radii, is_dual)
+    for k in np.flatnonzero(is_finite & ~results).tolist():
         results[k] = _is_in_three_rows(group, enclosing_balls(mids[k], radii[k]), is_dual)
     return results
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeGroup
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeGroup, scaled_rows
 
 MAX_PRODUCTS = 2e10
 """Number of products up to which the matrix of a group of semidefinite cones is computed."""
@@ -21,14 +21,6 @@ MAX_PRODUCTS = 2e10
 
 MAX_BLOCK_SIZE = 30
 """Rows of a second-order cone up to which its part of the metric is one dense block."""
-
-
-def scaled_rows(matrix: Any, weights: Float[Array, " m"]) -> Any:
-    """Return diag(weights) A for compressed rows."""
-    if not matrix.nnz:
-        return matrix
-    data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
-    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def is_large(group: ConeGroup) -> bool:

@@ -120,8 +120,7 @@ def constraint_slopes(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
 def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
     """Return which columns without bounds have equations of reduced costs that follow from those of others."""
     is_free = ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
-    blocks = [form.E_transposed, form.R_transposed, *form.G_transposed]
-    blocks = blocks if form.P is None else [*blocks, -form.P]
+    blocks = [form.all_transposed] if form.P is None else [form.all_transposed, -form.P]
     A: Any = scipy.sparse.csr_array(scipy.sparse.hstack([block[is_free] for block in blocks], format="csr"))
     norms = np.sqrt(np.asarray((A * A).sum(axis=0)).ravel())
     # A multiplier with an entry, however small or large, is an unknown: none is read as 0.

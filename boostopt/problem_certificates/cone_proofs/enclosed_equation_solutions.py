@@ -23,8 +23,7 @@ from boostopt.functions.numerics.error_free_transformations import (
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
-from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows
-from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms
+from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms, scaled_rows
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
@@ -256,7 +255,7 @@ def independent_equations(
 def _numerically_independent(A: Any, sizes: Float[Array, " n"], min_pivot: float) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
     scaled = _scaled_columns(A, sizes)
-    scaled.data = scaled.data * (1 / np.maximum(row_norms(scaled), 1e-300))[entry_rows(scaled)]
+    scaled = scaled_rows(scaled, 1 / np.maximum(row_norms(scaled), 1e-300))
     gram = np.asarray((scaled @ scaled.T).toarray())
     _, order, rank, status = LAPACK.dpstrf(gram, tol=min_pivot)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)

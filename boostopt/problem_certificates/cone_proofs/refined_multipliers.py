@@ -10,9 +10,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows, scaled_rows
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
-from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large, product_in_metric, scaled_rows
+from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large, product_in_metric
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import MAX_PRODUCT_COUNT, are_dense
 

@@ -10,6 +10,7 @@ choice costs a bound, never its truth.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -48,21 +49,13 @@ class PrincipalRelaxation:
 
     def multipliers(self, original: ConeForm, point: Multipliers) -> Multipliers:
         """Return the multipliers of the original form that have those of this one, and 0 elsewhere."""
-        parts = zip(point.cones, point.exact_cones or [], strict=True)
-        remaining_rows = iter(self.rows)
-        cones, exact_cones = list[Array](), list[list[Fraction]]()
-        for group in original.groups:
-            z, exact = np.zeros(group.count * group.size), [Fraction(0)] * (group.count * group.size)
-            for k in range(group.count):
-                rows = next(remaining_rows)
-                if not len(rows):
-                    continue
-                places = k * group.size + _entries(rows, math.isqrt(group.size))
-                z[places], values = next(parts)
-                for place, value in zip(places.tolist(), values, strict=True):
-                    exact[place] = value
-            cones.append(z)
-            exact_cones.append(exact)
+        cones: list[Array] = [np.zeros(len(group.h)) for group in original.groups]
+        exact_cones = [[Fraction(0)] * len(group.h) for group in original.groups]
+        parts = zip(_remaining_entries(original, self.rows), point.cones, point.exact_cones or (), strict=True)
+        for (g, _, places), z, values in parts:
+            cones[g][places] = z
+            for place, value in zip(places.tolist(), values, strict=True):
+                exact_cones[g][place] = value
         return Multipliers(point.y, point.rows, cones, np.zeros(original.n), exact_cones)
 
 
@@ -85,17 +78,11 @@ def principal_relaxation(form: ConeForm, answer: PreciseAnswer) -> PrincipalRela
     ]
     if all(len(part) == len(slack) for part, slack in zip(rows, slacks, strict=True)):
         return None
-    groups, remaining_rows = list[ConeGroup](), iter(rows)
-    for group in form.groups:
-        for k in range(group.count):
-            part = next(remaining_rows)
-            if not len(part):
-                continue
-            places = k * group.size + _entries(part, math.isqrt(group.size))
-            names, positions = [group.names[k]], [group.positions[k]]
-            groups.append(
-                ConeGroup("semidefinite", len(places), 0.0, group.G[places], group.h[places], names, positions)
-            )
+    groups = list[ConeGroup]()
+    for g, k, places in _remaining_entries(form, rows):
+        group, size = form.groups[g], len(places)
+        names, positions = [group.names[k]], [group.positions[k]]
+        groups.append(ConeGroup("semidefinite", size, 0.0, group.G[places], group.h[places], names, positions))
     if not groups:
         return None
     images: Any = scipy.sparse.vstack([group.G for group in groups], format="csc")
@@ -116,6 +103,12 @@ def principal_relaxation(form: ConeForm, answer: PreciseAnswer) -> PrincipalRela
     return PrincipalRelaxation(reduced, rows)
 
 
-def _entries(rows: Int[Array, " k"], order: int) -> Int[Array, " entries"]:
-    """Return the places of the entries of a principal submatrix among those of a matrix."""
-    return (rows[:, None] * order + rows).ravel()
+def _remaining_entries(
+    form: ConeForm, rows: Sequence[Int[Array, " _"]]
+) -> Iterator[tuple[int, int, Int[Array, " entries"]]]:
+    """Yield the numbers of the group and of the matrix in it, and the places of its entries, where rows remain."""
+    matrices = [(g, k) for g, group in enumerate(form.groups) for k in range(group.count)]
+    for (g, k), part in zip(matrices, rows, strict=True):
+        if len(part):
+            size = form.groups[g].size
+            yield g, k, k * size + (part[:, None] * math.isqrt(size) + part).ravel()
