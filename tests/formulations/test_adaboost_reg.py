@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
+from agreement import TIGHT, assert_forms_have, bind_column, certificate_of_backends
 from support.problems import REFERENCE_D0, REFERENCE_U
 
 from boostopt import Outcome, ProblemError, Program, get_formulation
 
 
 def update(u: object, **parameters: object) -> Program:
-    return get_formulation("adaboost_reg").bind(np.asarray(u)[:, np.newaxis], **parameters)  # pyright: ignore[reportArgumentType]
+    return bind_column("adaboost_reg", u, **parameters)
 
 
 def normalized(weights: np.ndarray) -> np.ndarray:
@@ -56,14 +57,8 @@ def test_structure_by_hand() -> None:
 @pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     program = draw(np.random.default_rng(seed))
-    certificates = [program.solve(backend, tol=1e-11).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs")]
-    assert max(certificate.scaled_gap for certificate in certificates) <= 1e-11
-    assert certificates[0].overlaps(certificates[1])
-    for side in ("primal", "dual"):
-        for form in ("derived", "literal"):
-            problem = program.cvxpy(side, form)
-            problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-            assert problem.solution.opt_val == pytest.approx(certificates[0].upper, abs=1e-6)
+    certificate = certificate_of_backends(program, {"cvxpy:clarabel": 1e-11, "cvxpy:scs": 1e-11})
+    assert_forms_have(program, pytest.approx(certificate.upper, abs=1e-6), **TIGHT)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
+from agreement import assert_forms_have, certificate_of_backends
 from support.problems import REFERENCE_U
 
 from boostopt import ProblemError, Program, get_formulation
@@ -64,19 +65,9 @@ def test_structure_by_hand() -> None:
 def test_literal_derived_and_certified_values_agree(seed: int, two_sided: bool) -> None:
     U = draw(np.random.default_rng(seed))
     program = lp_adaboost(U, two_sided=two_sided)
-    certificates = [
-        program.solve(backend, tol=tol).certificate
-        for backend, tol in (("cvxpy:highs", 1e-9), ("cvxpy:clarabel", 1e-8), ("cvxpy:scs", 1e-6))
-    ]
-    assert certificates[0].scaled_gap <= 1e-9
-    assert certificates[1].scaled_gap <= 1e-8
-    assert certificates[2].scaled_gap <= 1e-6
-    assert all(certificates[0].overlaps(certificate) for certificate in certificates)
-    assert certificates[0].upper == pytest.approx(game_value(U, two_sided), abs=1e-8)
-    for side in ("primal", "dual"):
-        for form in ("derived", "literal"):
-            value = program.cvxpy(side, form).solve("CLARABEL")
-            assert value == pytest.approx(certificates[0].upper, abs=1e-7)
+    certificate = certificate_of_backends(program, {"cvxpy:highs": 1e-9, "cvxpy:clarabel": 1e-8, "cvxpy:scs": 1e-6})
+    assert certificate.upper == pytest.approx(game_value(U, two_sided), abs=1e-8)
+    assert_forms_have(program, pytest.approx(certificate.upper, abs=1e-7))
 
 
 @pytest.mark.parametrize("two_sided", (False, True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agreement import assert_forms_have, certificate_of_backends
 from support.problems import REFERENCE_U, draw
 
 from boostopt import ProblemError, Program, get_formulation
@@ -44,21 +45,11 @@ def test_structure_by_hand() -> None:
 def test_literal_derived_and_certified_values_agree_and_are_lpboosts(seed: int, two_sided: bool) -> None:
     sample = draw(np.random.default_rng(seed), largest_N=60, largest_t=8)
     program = lp_reg(sample.U, C=1 / sample.nu, c=sample.c, two_sided=two_sided)
-    certificates = [
-        program.solve(backend, tol=tol).certificate
-        for backend, tol in (("cvxpy:highs", 1e-9), ("cvxpy:clarabel", 1e-8), ("cvxpy:scs", 1e-6))
-    ]
-    assert certificates[0].scaled_gap <= 1e-9
-    assert certificates[1].scaled_gap <= 1e-8
-    assert certificates[2].scaled_gap <= 1e-6
-    assert all(certificates[0].overlaps(certificate) for certificate in certificates)
-    for side in ("primal", "dual"):
-        for form in ("derived", "literal"):
-            value = program.cvxpy(side, form).solve("CLARABEL")
-            assert value == pytest.approx(certificates[0].upper, abs=1e-7)
+    certificate = certificate_of_backends(program, {"cvxpy:highs": 1e-9, "cvxpy:clarabel": 1e-8, "cvxpy:scs": 1e-6})
+    assert_forms_have(program, pytest.approx(certificate.upper, abs=1e-7))
     columns = np.column_stack([sample.U, -sample.U]) if two_sided else sample.U
     theirs = get_formulation("lpboost").bind(columns, nu=sample.nu, c=sample.c).solve("cvxpy:highs", tol=1e-9)
-    assert certificates[0].upper == pytest.approx(theirs.certificate.upper, abs=1e-8)
+    assert certificate.upper == pytest.approx(theirs.certificate.upper, abs=1e-8)
 
 
 def test_reference_numbers() -> None:
