@@ -240,6 +240,15 @@ def shifted(values: Sequence[Ball], n: int, shift: Ball) -> list[Ball]:
 SHIFT_FACTORS = (0.0, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2, 1.0)
 """Multiples of the largest eigenvalue by which a computed eigenvalue is moved until its bound is proved."""
 
+EIGENVALUE_ERRORS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+"""Relative distances from a quotient of Rayleigh that are tried in turn as bounds of the largest eigenvalue."""
+
+MAX_REFINED_SIZE = 60
+"""Size of a matrix up to which they are, where the rounding of its entries may exceed the first two of them."""
+
+N_INVERSE_ITERATIONS = 3
+"""Number of steps of inverse iteration. Each brings the quotient of Rayleigh nearer to the largest eigenvalue."""
+
 MAX_ENTRY = 1e150
 """Largest absolute value of an entry of a matrix whose eigenvalues are computed."""
 
@@ -247,7 +256,8 @@ MAX_ENTRY = 1e150
 def largest_eigenvalue_bound(values: Sequence[Ball], n: int) -> float:
     """Return a float that no eigenvalue of a symmetric matrix in C order exceeds; inf if none is proved.
 
-    The bound s is proved by a Cholesky factorization of s I - X. It is chosen by floating-point eigenvalues.
+    The bound s is proved by a Cholesky factorization of s I - X. It is chosen by floating-point eigenvalues, and by
+    inverse iteration in balls where their errors are large beside the largest one.
     """
     if n == 0:
         return -math.inf
@@ -259,9 +269,34 @@ def largest_eigenvalue_bound(values: Sequence[Ball], n: int) -> float:
     negated = [-value for value in values]
     for factor in SHIFT_FACTORS:
         bound = float(eigenvalues[-1]) + factor * size * n
-        if cholesky(*_support_matrix(shifted(negated, n, flint.arb(bound)), n)) is not None:
-            return bound
+        if _is_above(negated, n, bound):
+            is_rough = 2.0**-53 * size * n > EIGENVALUE_ERRORS[1] * max(1.0, abs(bound))
+            return _refined_bound(negated, n, bound) if is_rough and n <= MAX_REFINED_SIZE else bound
     return math.inf
+
+
+def _refined_bound(negated: Sequence[Ball], n: int, bound: float) -> float:
+    """Return a bound of the eigenvalues of X that is nearer to the largest one, given -X and a bound, or the same."""
+    direction = balls(np.linalg.eigh(-midpoints(negated).reshape(n, n))[1][:, -1])
+    for _ in range(N_INVERSE_ITERATIONS):
+        solution = solve(shifted(negated, n, flint.arb(bound)), direction)
+        if solution is None:
+            return bound
+        floats = midpoints(solution)
+        direction = balls(floats / np.linalg.norm(floats))
+        images = (matrix(negated, n) * matrix(direction, n)).entries()
+        quotient = -float((weighted_sum(direction, images) / weighted_sum(direction, direction)).mid())
+        candidates = (quotient + error * max(1.0, abs(quotient)) for error in EIGENVALUE_ERRORS)
+        following = next((s for s in candidates if s < bound and _is_above(negated, n, s)), bound)
+        if following == bound:
+            return bound
+        bound = following
+    return bound
+
+
+def _is_above(negated: Sequence[Ball], n: int, bound: float) -> bool:
+    """Return whether a number is proved not to be below an eigenvalue of X, given -X."""
+    return cholesky(*_support_matrix(shifted(negated, n, flint.arb(bound)), n)) is not None
 
 
 def eigenvalue_shift(values: Sequence[Ball], n: int) -> float:
