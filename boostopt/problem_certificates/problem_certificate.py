@@ -242,7 +242,8 @@ def certify_problem(
         The scaled gap at which the search for better multipliers ends.
     solver
         A solver of CVXPY that solves the problem again if it has no values or the gap is above the goal. "auto" tries
-        several. Their values stay in the problem.
+        several, whose values stay in the problem. It also certifies a conic program of boostopt's own with the same
+        optimum, if the gap is above 1e-6 and the problem has one.
     tolerance
         By how much right sides of affine constraints may be moved if equalities depend on each other up to rounding.
         The result states how much they were.
@@ -318,12 +319,12 @@ def certify_problem(
     with working_precision(), limit_blas_threads(), np.errstate(all="ignore"):
         result: ProblemCertificate | None = None
         if problem.status is not None or all(value_of(variable) is not None for variable in problem.variables()):
-            result = _certify_values(problem, bounds, goal, tolerance)
+            result = _certify_values(problem, bounds, goal, tolerance, solver == "auto")
         for name in solvers:
             if result is not None and (result.scaled_gap <= goal or result.is_decided):
                 break
             failure = _solve(problem, name)
-            following = _certify_values(problem, bounds, goal, tolerance)
+            following = _certify_values(problem, bounds, goal, tolerance, solver == "auto")
             if failure:
                 following = replace(following, reasons=[*following.reasons, failure])
             result = following if result is None else _intersection(result, following)
@@ -552,12 +553,12 @@ def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> Prob
 
 
 def _certify_values(
-    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float
+    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float, has_relaxation: bool
 ) -> ProblemCertificate:
-    """Return the certificate by the values and duals that a problem has."""
+    """Return the certificate by the values and duals that a problem has, and by a conic relaxation if this may be."""
     original = read_problem(problem, bounds)
     read = with_implied_equations(original)
-    interval = ProblemInterval()
+    interval = ProblemInterval(has_relaxation=has_relaxation)
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
@@ -589,6 +590,10 @@ def _certify_values(
     start = _start(read, x, feasible, search)
     if not interval.status:
         bound_below(read, interval, box, start, goal, change)
+        if interval.relaxed_x is not None:
+            point = FeasiblePointSearch(read, tolerance).run(interval.relaxed_x)
+            if point is not None and point.upper < interval.upper:
+                feasible, interval.upper = point, point.upper
         if feasible is not None and read.matrices and interval.scaled_gap > POOR_GAP:
             bound_face_below(read, interval, goal, change)
         if feasible is not None and not math.isfinite(interval.lower):

@@ -16,6 +16,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt._utils.cvxpy_tools import cp
+from boostopt.conic_programs.conic_program import ConeKind
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
@@ -131,6 +132,22 @@ class MinorantFamily:
             for i, coefficient in column:
                 slopes[i] = slopes[i] + coefficient * ball(y)
         return replace(self, slopes=slopes, sizes=[max(size, TIGHT_SIZE) for size in self.sizes])
+
+
+@dataclass(frozen=True)
+class EpigraphCone:
+    """Rows A (u, z, v) in a cone: arguments u, the value z, and further unknowns v.
+
+    Attributes
+    ----------
+    kind
+        As of `ConeConstraint`; None for rows that are not negative.
+    A
+        Compressed rows, of shape (rows, k + 1 + len(v)). The factors of arguments are powers of 2.
+    """
+
+    kind: ConeKind | None
+    A: Any
 
 
 def unit_rows(count: int) -> list[list[tuple[int, Ball]]]:
@@ -419,6 +436,14 @@ class Function(ABC):
         Only a function without negative values has them. Each combination has pairs of a position and a coefficient.
         """
         return None
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return cones that contain (u, z, v) for some v, for `count` arguments u of the domain and their value z.
+
+        All have the same number of columns. A convex program keeps its optimum if values have these cones in place of
+        their equations. None are returned if no cones are known.
+        """
+        return ()
 
     def affine_pieces(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
         """Return combinations of the `count` arguments whose largest is the value, or whose smallest, or None.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
@@ -24,7 +25,14 @@ from boostopt.problem_certificates.arithmetic.balls import (
     symmetric_part,
     weighted_sum,
 )
-from boostopt.problem_certificates.atoms.base import TINY, Bounds, MinorantFamily, Tangents, intersection
+from boostopt.problem_certificates.atoms.base import (
+    TINY,
+    Bounds,
+    EpigraphCone,
+    MinorantFamily,
+    Tangents,
+    intersection,
+)
 from boostopt.problem_certificates.atoms.largest_entries import SumOfLargest
 from boostopt.problem_certificates.atoms.norms import MIN_SIZE
 from boostopt.problem_certificates.atoms.symmetric_matrices import (
@@ -33,9 +41,12 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     bounded_diagonal,
     eigenvalue_family,
     gram_matrix,
+    identity_column,
     symmetric,
     symmetric_basis,
     symmetric_directions,
+    symmetric_rows,
+    triangle_rows,
 )
 from boostopt.problem_certificates.atoms.univariate_smooth import entropy, size_power
 
@@ -162,6 +173,18 @@ class SumOfLargestEigenvalues(SquareMatrixFunction):
                 room -= 1.0
             result[place] = intersection(bounds[place], (-math.inf, round_up(total / ball(min(self.k, 1.0)))))
         return result
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return W and W + s I - U in the semidefinite cone, with z >= k s + tr W (Alizadeh 1995)."""
+        n, identity, triangle = self.n, identity_column(self.n), triangle_rows(self.n)
+        zeros, no_value = scipy.sparse.csr_array((n * n, n * n)), scipy.sparse.csr_array((n * n, 2))
+        positive = scipy.sparse.hstack([zeros, no_value, triangle])
+        room = scipy.sparse.hstack([-symmetric_rows(n), scipy.sparse.csr_array((n * n, 1)), identity, triangle])
+        sizes = scipy.sparse.hstack(
+            [scipy.sparse.csr_array((1, n * n)), [[1.0, -min(self.k, float(n))]], -(identity.T @ triangle)]
+        )
+        matrices = EpigraphCone("semidefinite", positive.tocsr()), EpigraphCone("semidefinite", room.tocsr())
+        return *matrices, EpigraphCone(None, sizes.tocsr())
 
 
 class VonNeumannEntropy(SquareMatrixFunction):

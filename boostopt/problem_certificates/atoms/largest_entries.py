@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp
@@ -18,6 +19,7 @@ from boostopt.problem_certificates.atoms.base import (
     UNBOUNDED,
     Bounds,
     DirectionMap,
+    EpigraphCone,
     Function,
     MinorantFamily,
     Tangents,
@@ -98,6 +100,11 @@ class Extreme(Function):
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         one_side = (-math.inf, output[1]) if self.sign > 0 else (output[0], math.inf)
         return [intersection(pair, one_side) for pair in bounds]
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return z - u, or u - z for the smallest entry."""
+        differences = scipy.sparse.hstack([-scipy.sparse.eye_array(count), np.ones((count, 1))], format="csr")
+        return (EpigraphCone(None, self.sign * differences),)
 
 
 class SumOfLargest(Function):
@@ -188,6 +195,17 @@ class SumOfLargest(Function):
             margin,
             lambda delta: ZERO if all(0 <= entry and entry <= 1 for entry in delta) else NOT_A_NUMBER,
         )
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return z - k s - sum v, v + s - u and v (Rockafellar and Uryasev 2000)."""
+        identity, column = scipy.sparse.eye_array(count), np.ones((count, 1))
+        sums = [[*[0.0] * count, 1.0, -min(self.k, float(count)), *[-1.0] * count]]
+        rows = [
+            sums,
+            scipy.sparse.hstack([-identity, 0 * column, column, identity]),
+            scipy.sparse.hstack([scipy.sparse.csr_array((count, count + 2)), identity]),
+        ]
+        return (EpigraphCone(None, scipy.sparse.vstack(rows, format="csr")),)
 
     def projection(self, delta: Float[Array, "m k"], weights: Float[Array, "m k"]) -> Float[Array, "m k"]:
         """Return the delta + theta * weights, cut to [0, 1], whose sum is k, by bisection for theta."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
@@ -28,6 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     Bounds,
+    EpigraphCone,
     Function,
     MinorantFamily,
     Tangents,
@@ -39,13 +41,17 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     HALF,
     SquareMatrixFunction,
     bounded_diagonal,
+    dilation_rows,
     fraction_value,
+    identity_column,
     matrix_root,
     positive_diagonal,
     positive_inverse,
     symmetric,
     symmetric_basis,
     symmetric_directions,
+    symmetric_rows,
+    triangle_rows,
 )
 from boostopt.problem_certificates.atoms.univariate_smooth import size_power
 
@@ -248,6 +254,20 @@ class MatrixFraction(Function):
                 limit = magnitude_bounds(size_power(ball(high) * ball(output[1]), HALF))
                 result[k] = intersection(result[k], limit)
         return [*result, *P]
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return [[P, X], [Xᵀ, W]] in the semidefinite cone, with z >= tr W: Schur complements."""
+        n, k = self.n, self.n_columns
+        size, places = n + k, np.arange((n + k) ** 2).reshape(n + k, -1)
+        parts = scipy.sparse.csr_array((size**2, n * n)), scipy.sparse.csr_array((size**2, 1))
+        corner = scipy.sparse.csr_array((np.ones(n * n), (places[:n, :n].ravel(), np.arange(n * n))), parts[0].shape)
+        triangle = triangle_rows(k)
+        block = scipy.sparse.csr_array((np.ones(k * k), (places[n:, n:].ravel(), np.arange(k * k))), (size**2, k * k))
+        matrices = scipy.sparse.hstack(
+            [dilation_rows((n, k)), corner @ symmetric_rows(n), parts[1], block @ triangle], format="csr"
+        )
+        sizes = scipy.sparse.hstack([scipy.sparse.csr_array((1, count)), [[1.0]], -(identity_column(k).T @ triangle)])
+        return EpigraphCone("semidefinite", matrices), EpigraphCone(None, sizes.tocsr())
 
     def _basis(self, tangents: Tangents, weights: Float[Array, " m"]) -> Float[Array, "r n c"]:
         """Return changes of W, each scaled such that it lowers the bound by about 1/2."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
@@ -28,6 +29,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
 from boostopt.problem_certificates.atoms.base import (
     TIGHT_SIZE,
     Bounds,
+    EpigraphCone,
     Function,
     MinorantFamily,
     Tangents,
@@ -40,12 +42,16 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     SquareMatrixFunction,
     bounded_diagonal,
     bounded_entries,
+    dilation_rows,
     eigenvalue_family,
     factor_columns,
     factor_step,
     gram_matrix,
+    identity_column,
     largest_eigenvalue,
     symmetric,
+    symmetric_rows,
+    triangle_rows,
 )
 from boostopt.problem_certificates.atoms.univariate_smooth import size_power
 
@@ -100,6 +106,11 @@ class LargestEigenvalue(SquareMatrixFunction):
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_diagonal(bounds, self.n, (-math.inf, output[1]))
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return z I - U in the semidefinite cone."""
+        rows = scipy.sparse.hstack([-symmetric_rows(self.n), identity_column(self.n)], format="csr")
+        return (EpigraphCone("semidefinite", rows),)
 
 
 class SpectralNorm(Function):
@@ -165,6 +176,11 @@ class SpectralNorm(Function):
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_entries(output, bounds)
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return [[z I, X], [Xᵀ, z I]] in the semidefinite cone."""
+        rows = scipy.sparse.hstack([dilation_rows(self.shape), identity_column(sum(self.shape))], format="csr")
+        return (EpigraphCone("semidefinite", rows),)
 
     def _block(self, values: Float[Array, " n2"]) -> Float[Array, " k"]:
         """Return the upper right block of a symmetric matrix."""
@@ -262,6 +278,16 @@ class NuclearNorm(Function):
 
     def argument_bounds(self, output: Bounds, bounds: Sequence[Bounds]) -> list[Bounds]:
         return bounded_entries(output, bounds)
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return [[V, X], [Xᵀ, W]] in the semidefinite cone, with 2 z >= tr V + tr W (Fazel, Hindi and Boyd 2001)."""
+        n, rows = sum(self.shape), np.tril_indices(sum(self.shape))
+        is_of_block = (rows[0] < self.shape[0]) == (rows[1] < self.shape[0])
+        blocks = triangle_rows(n)[:, np.flatnonzero(is_of_block)]
+        traces = identity_column(n).T @ blocks
+        matrices = scipy.sparse.hstack([dilation_rows(self.shape), scipy.sparse.csr_array((n * n, 1)), blocks])
+        sizes = scipy.sparse.hstack([scipy.sparse.csr_array((1, count)), [[2.0]], -traces])
+        return EpigraphCone("semidefinite", matrices.tocsr()), EpigraphCone(None, sizes.tocsr())
 
     def _in_dual_ball(self, slope: list[Ball]) -> list[Ball]:
         """Return a slope, divided by a proved bound of its spectral norm if this is above 1."""

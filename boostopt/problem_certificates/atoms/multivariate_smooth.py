@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import scipy.special
 
 from boostopt._utils.array_types import Array, Float, Int
@@ -40,6 +41,7 @@ from boostopt.problem_certificates.atoms.base import (
     DiagonalMap,
     DirectionMap,
     EnclosedMinorants,
+    EpigraphCone,
     Function,
     MinorantFamily,
     Tangents,
@@ -287,6 +289,12 @@ class QuadraticOverLinear(Function):
             return [*bounds[:-1], last]
         size = magnitude_bounds(size_power(ball(output[1]) * ball(last[1]), ball(0.5)))
         return [*(intersection(pair, size) for pair in bounds[:-1]), last]
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return (y + z, y - z, 2 x) in the second-order cone."""
+        ends = scipy.sparse.csr_array([[0.0] * (count - 1) + [1.0, sign] for sign in (1.0, -1.0)])
+        entries = scipy.sparse.eye_array(count - 1, count + 1, format="csr")
+        return (EpigraphCone("second_order", scipy.sparse.vstack([ends, 2 * entries], format="csr")),)
 
 
 class QuadraticForm(Function):

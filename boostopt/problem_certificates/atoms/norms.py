@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt._utils.cvxpy_tools import cp
@@ -33,6 +34,7 @@ from boostopt.problem_certificates.atoms.base import (
     Bounds,
     DiagonalMap,
     DirectionMap,
+    EpigraphCone,
     Function,
     MinorantFamily,
     ProjectionMap,
@@ -148,6 +150,15 @@ class SumNorm(Norm):
     def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
         return np.abs(u) <= _kink_distance(u)
 
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return z - sum v, v - u and v + u; z - u and z + u for one argument."""
+        if count == 1:
+            return (EpigraphCone(None, scipy.sparse.csr_array([[-1.0, 1.0], [1.0, 1.0]])),)
+        identity, no_value = scipy.sparse.eye_array(count), scipy.sparse.csr_array((count, 1))
+        sums = [[*[0.0] * count, 1.0, *[-1.0] * count]]
+        sides = [scipy.sparse.hstack([side * identity, no_value, identity]) for side in (-1.0, 1.0)]
+        return (EpigraphCone(None, scipy.sparse.vstack([sums, *sides], format="csr")),)
+
 
 class PNorm(Norm):
     """The p-norm, p > 1 and finite; CVXPY's `norm2` and `pnorm`.
@@ -228,6 +239,13 @@ class PNorm(Norm):
         q = self.p / (self.p - 1)
         return np.sum(np.abs(delta) ** q, axis=1, keepdims=True) ** (1 / q)
 
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return (z, u) in the second-order cone for the Euclidean norm."""
+        if not self.is_euclidean:
+            return ()
+        rows = scipy.sparse.csr_array((np.ones(count + 1), (np.arange(count + 1), [count, *range(count)])))
+        return (EpigraphCone("second_order", rows),)
+
 
 class MaximumNorm(Norm):
     """The largest absolute value; CVXPY's `norm_inf`."""
@@ -277,6 +295,11 @@ class MaximumNorm(Norm):
 
     def is_on_kink(self, u: Float[Array, "m k"]) -> Bool[Array, "m k"]:
         return tied_entries(np.abs(u), 1.0)
+
+    def epigraph(self, count: int) -> Sequence[EpigraphCone]:
+        """Return z - u and z + u."""
+        sides = [[side * scipy.sparse.eye_array(count), np.ones((count, 1))] for side in (-1.0, 1.0)]
+        return (EpigraphCone(None, scipy.sparse.block_array(sides, format="csr")),)
 
 
 def _kink_distance(u: Float[Array, "m k"]) -> float:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import (
@@ -51,6 +53,36 @@ class SquareMatrixFunction(Function):
 
     def __init__(self, n: int) -> None:
         self.n = n
+
+
+def symmetric_rows(n: int) -> Any:
+    """Return the matrix that maps the entries of a square matrix to those of its symmetric part."""
+    places = np.arange(n * n)
+    ones = scipy.sparse.csr_array((np.ones(n * n), (places, places.reshape(n, n).T.ravel())))
+    return 0.5 * (scipy.sparse.eye_array(n * n, format="csr") + ones)
+
+
+def triangle_rows(n: int) -> Any:
+    """Return the matrix that maps the entries of a lower triangle, row by row, to those of its symmetric matrix."""
+    rows, columns = np.tril_indices(n)
+    entries = np.arange(len(rows))
+    places = np.concatenate([rows * n + columns, (columns * n + rows)[rows != columns]])
+    entries = np.concatenate([entries, entries[rows != columns]])
+    return scipy.sparse.csr_array((np.ones(len(places)), (places, entries)))
+
+
+def identity_column(n: int) -> Any:
+    """Return the entries of the identity as a column."""
+    return scipy.sparse.csr_array(np.eye(n).reshape(-1, 1))
+
+
+def dilation_rows(shape: tuple[int, int]) -> Any:
+    """Return the matrix that maps the entries of X to those of [[0, X], [Xᵀ, 0]]."""
+    n, entries = sum(shape), np.arange(shape[0] * shape[1])
+    rows, columns = np.divmod(entries, shape[1])
+    columns += shape[0]
+    places = np.concatenate([rows * n + columns, columns * n + rows])
+    return scipy.sparse.csr_array((np.ones(2 * len(entries)), (places, np.tile(entries, 2))), (n * n, len(entries)))
 
 
 def largest_eigenvalue(X: Sequence[Ball], n: int) -> Ball:

@@ -6,19 +6,14 @@ simplex method finds the basis: see `exact_interval`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConicProgram
-from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
-from boostopt.problem_certificates.arithmetic.balls import enclosures
-from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatRowBlock
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormInterval
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, has_floats, nearest_floats
+from boostopt.problem_certificates.minorants.conic_relaxation import conic_relaxation
 from boostopt.problem_certificates.problem_reader import ReadProblem
 
 MAX_DIGITS = 6_000_000
@@ -30,37 +25,13 @@ def linear_program(problem: ReadProblem) -> ConicProgram | None:
 
     Its rows are the inequalities and then the equalities of the problem.
     """
-    blocks = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
-    if (problem.lower > problem.upper).any() or (problem.lower == np.inf).any() or (problem.upper == -np.inf).any():
-        return None
-    if not (is_linear(problem) and all(_is_exact(block) for block in blocks)):
-        return None
-    objective, inequalities, equalities = blocks
-    sides = -inequalities.float_offsets, -equalities.float_offsets
-    rows: Any = scipy.sparse.vstack([inequalities.floats, equalities.floats], format="csr")
-    return ConicProgram(
-        A=rows[:, : problem.n],
-        c=objective.floats[:, : problem.n].toarray().ravel(),
-        row_lower=np.concatenate([np.full(len(inequalities), -np.inf), sides[1]]),
-        row_upper=np.concatenate(sides),
-        lower=problem.lower,
-        upper=problem.upper,
-        offset=float(objective.float_offsets[0]),
-    )
+    return conic_relaxation(problem) if is_linear(problem) else None
 
 
 def is_linear(problem: ReadProblem) -> bool:
     """Return whether the objective and all constraints are affine."""
     blocks = problem.objective, problem.inequalities.rows, problem.equalities.rows
     return not problem.matrices and all(block.is_affine(problem.n) for block in blocks)
-
-
-def _is_exact(block: RowBlock) -> bool:
-    """Return whether all numbers of rows are floats."""
-    if isinstance(block, FloatRowBlock):
-        return (block.radius is None or not block.radius.data.any()) and not block.float_offset_radii.any()
-    numbers: Sequence[Any] = [*block.coefficients, *block.offsets]
-    return all(number.is_exact() for number in numbers) and not enclosures(numbers)[1].any()
 
 
 def exact_linear_interval(problem: ReadProblem) -> tuple[FormInterval, ReadProblem] | None:

@@ -20,6 +20,7 @@ from boostopt.problem_certificates.bounds.bounds_from_minorants import Coordinat
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.implied_equations import with_null_vectors
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, optimum_by_solver, solved_again
+from boostopt.problem_certificates.minorants.conic_relaxation import relaxation_interval
 from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, is_linear
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
 from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
@@ -98,6 +99,10 @@ class ProblemInterval:
     """The optimum by one more solve, which only says what is not worth trying: inf if unknown, None before it."""
     multipliers: ReadProblem | None = None
     """The problem with other multipliers than those of the solver, if these prove the lower bound."""
+    has_relaxation: bool = False
+    """True if the conic relaxation may be tried: the interval is not that of the answer alone then."""
+    relaxed_x: Float[Array, " n"] | None = None
+    """A feasible point of the conic relaxation."""
 
     @property
     def scaled_gap(self) -> float:
@@ -154,6 +159,8 @@ def bound_below(
     point = float_point(read, x)
     open_sides = 0
     failure = _use_minorants(read, interval, box, point, goal, change, is_first=True)
+    if interval.scaled_gap > max(goal, POOR_GAP) and interval.has_relaxation and change == 0:
+        _use_relaxation(read, interval, goal)
     if interval.scaled_gap > max(goal, POOR_GAP) and not box.is_bounded and not interval.is_lower_end_near(read):
         open_sides = CoordinateBounds(read, box, interval.upper, change).run()
         interval.lower = max(interval.lower, box.row_bounds(read.objective.rows[0], read.objective.offsets[0])[0])
@@ -184,6 +191,15 @@ def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, 
     box = Propagation(faces, interval.upper, change)
     box.run()
     bound_below(faces, interval, box, x, goal, change)
+
+
+def _use_relaxation(read: ReadProblem, interval: ProblemInterval, goal: float) -> None:
+    """Raise the lower bound of an interval by that of the conic relaxation, whose point may be better, too."""
+    interval.has_relaxation = False
+    relaxed = relaxation_interval(read, goal)
+    if relaxed is not None:
+        interval.lower = max(interval.lower, relaxed.lower)
+        interval.relaxed_x = None if relaxed.x is None else relaxed.x[0][: read.n]
 
 
 def _use_minorants(
