@@ -51,12 +51,12 @@ from boostopt.problem_certificates.cone_proofs.conic_program_proof import (
     smaller_answer,
 )
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
-from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
-from boostopt.problem_certificates.implied_equations import (
+from boostopt.problem_certificates.faces.implied_equations import (
     with_affine_pieces,
     with_implied_equations,
     with_null_vectors,
 )
+from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
 from boostopt.problem_certificates.minorants.auxiliary_solves import solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (

@@ -17,10 +17,10 @@ import scipy.sparse
 from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem
-from boostopt.problem_certificates import implied_equations
 from boostopt.problem_certificates.arithmetic.balls import ZERO, ball, working_precision
 from boostopt.problem_certificates.atoms.univariate_smooth import HuberLoss
-from boostopt.problem_certificates.implied_equations import (
+from boostopt.problem_certificates.faces import implied_equations
+from boostopt.problem_certificates.faces.implied_equations import (
     RowFacts,
     with_affine_pieces,
     with_implied_equations,

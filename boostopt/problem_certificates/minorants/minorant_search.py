@@ -17,8 +17,8 @@ from boostopt.errors import format_names
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.bounds_from_minorants import CoordinateBounds
+from boostopt.problem_certificates.faces.implied_equations import with_null_vectors
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
-from boostopt.problem_certificates.implied_equations import with_null_vectors
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, optimum_by_solver, solved_again
 from boostopt.problem_certificates.minorants.conic_relaxation import relaxation_interval
 from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, is_linear

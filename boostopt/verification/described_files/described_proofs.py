@@ -22,8 +22,8 @@ from boostopt._utils.cvxpy_tools import clear_variable_values, cp, solve_quietly
 from boostopt.boosting_certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import working_precision as reading_precision
+from boostopt.problem_certificates.faces.implied_equations import with_implied_equations
 from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
-from boostopt.problem_certificates.implied_equations import with_implied_equations
 from boostopt.problem_certificates.minorants.minorant_search import certified_lower_bound, scaled_gap
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reader import ReadProblem

@@ -10,7 +10,7 @@ from itertools import product
 from boostopt._utils.array_types import Array, Float
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.arithmetic.balls import midpoints
-from boostopt.problem_certificates.implied_equations import with_implied_equations
+from boostopt.problem_certificates.faces.implied_equations import with_implied_equations
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.problem_certificates.unbounded_rays import (

@@ -16,8 +16,12 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.problem_certificates.arithmetic.balls import ball
+from boostopt.problem_certificates.faces.implied_equations import (
+    principal_part,
+    proposed_null_vectors,
+    with_affine_rows,
+)
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
-from boostopt.problem_certificates.implied_equations import principal_part, proposed_null_vectors, with_affine_rows
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Multipliers, Problem, Rows

@@ -1,0 +1,1 @@
+"""Equations that hold on the face of a cone in which all feasible points lie."""
