@@ -75,6 +75,9 @@ from boostopt.problem_certificates.unbounded_rays import has_unbounded_ray
 SOLVERS = ("CLARABEL", "SCS", "HIGHS", "OSQP", "ECOS")
 """Solvers that `solver="auto"` tries in turn, where they are installed."""
 
+MAX_FACIAL_REDUCTIONS = 3
+"""Number of times that equations replace semidefinite matrices without interior."""
+
 MAX_DECIMAL_DIGITS = 100_000_000
 """Number of binary digits up to which the exact optimum of a program of decimals is computed: about a minute."""
 
@@ -562,12 +565,15 @@ def _certify_values(
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
-    if feasible is None and not search.is_contradictory and read.matrices and search.interior is not None:
+    for _ in range(MAX_FACIAL_REDUCTIONS):
+        if feasible is not None or search.is_contradictory or not read.matrices or search.interior is None:
+            break
         faces = with_null_vectors(read, search.interior)
-        if faces is not read:
-            read, x = solved_again(faces) or (faces, x)
-            search = FeasiblePointSearch(read, tolerance)
-            feasible = search.run(x)
+        if faces is read:
+            break
+        read, x = solved_again(faces) or (faces, x)
+        search = FeasiblePointSearch(read, tolerance)
+        feasible = search.run(x)
     if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
         search = FeasiblePointSearch(pieces, tolerance)
         feasible = search.run(x)

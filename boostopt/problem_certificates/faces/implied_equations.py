@@ -20,8 +20,9 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.affine_forms import AffineForm, Row, RowBlock, combination, concatenated
-from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, exact_fraction, pivots
+from boostopt.problem_certificates.arithmetic.balls import ONE, ZERO, Ball, ball, exact_fraction
 from boostopt.problem_certificates.atoms.symmetric_matrices import symmetric
+from boostopt.problem_certificates.faces.exposing_matrices import PivotVector, exposed_vectors, simple_basis
 from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem, ScalarConstraints
 
 Entry = tuple[Row, Ball]
@@ -33,12 +34,6 @@ MAX_PIECES = 64
 
 MAX_NULL_EIGENVALUE = 1e-3
 """Eigenvalue of a semidefinite matrix, relative to the largest, up to which its vector may be a null vector."""
-
-MAX_DENOMINATOR = 12
-"""Largest denominator of an entry of a null vector that is tried."""
-
-NULL_VECTOR_TOL = 2e-3
-"""Distance of such fractions from the entries that they stand for."""
 
 
 def with_implied_equations(problem: ReadProblem) -> ReadProblem:
@@ -73,7 +68,16 @@ def with_null_vectors(problem: ReadProblem, x: Float[Array, " n"]) -> ReadProble
         A point whose matrices have about the null spaces that those of all feasible points have in common.
     """
     implied, facts = list[AffineForm](), RowFacts(problem)
-    matrices = [_without_null_vectors(problem, item, facts, implied, x) for item in problem.matrices]
+    z = np.append(x, np.zeros(problem.n_values - problem.n))
+    is_affine = [item.rows.is_affine(problem.n) for item in problem.matrices]
+    proposals = [
+        proposed_null_vectors(item, z) if flag else [] for item, flag in zip(problem.matrices, is_affine, strict=True)
+    ]
+    exposed = exposed_vectors(problem, proposals)
+    matrices = [
+        _without_null_vectors(problem, item, facts, implied, *vectors) if flag else item
+        for item, flag, *vectors in zip(problem.matrices, is_affine, proposals, exposed, strict=True)
+    ]
     if not implied:
         return problem
     selected = sorted(set(range(len(problem.inequalities.rows))) - facts.needless_rows)
@@ -331,28 +335,33 @@ def principal_part(constraint: MatrixConstraint, rest: list[int]) -> MatrixConst
 
 
 def _without_null_vectors(
-    problem: ReadProblem, constraint: MatrixConstraint, facts: RowFacts, implied: list[AffineForm], x: Array
+    problem: ReadProblem,
+    constraint: MatrixConstraint,
+    facts: RowFacts,
+    implied: list[AffineForm],
+    proposals: Sequence[PivotVector],
+    exposed: Sequence[PivotVector],
 ) -> MatrixConstraint | None:
     """Return a semidefinite constraint E without a row for each v with vᵀ E v = 0, and add the equations E v = 0.
 
     With Ev = 0, the other rows and columns are semidefinite exactly where E is: the entries of the vectors in the rows
     that are left out must be a regular matrix, here a triangular one. The vectors are simple fractions near the null
-    space of E at a point, or those of constraints whose coefficients are v_i v_j.
+    space of E at a point, those of constraints whose coefficients are v_i v_j, or exposed ones.
     """
     n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
-    if not constraint.rows.is_affine(problem.n):
-        return constraint
     removed = set[int]()
-    proposals = proposed_null_vectors(constraint, np.append(x, np.zeros(problem.n_values - problem.n)))
-    for pivot, vector in [*_vectors_of_rows(problem, constraint), *proposals]:
+    vectors = [*_vectors_of_rows(problem, constraint), *proposals]
+    n_unproved = len(vectors)
+    for number, (pivot, vector) in enumerate([*vectors, *exposed]):
         if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
             continue
-        weights = [(j, ball(value)) for j, value in enumerate(vector) if value != 0]
+        scale = math.lcm(*(_odd_part(value.denominator) for value in vector))  # so that coefficients are exact
+        weights = [(j, ball(scale * value)) for j, value in enumerate(vector) if value != 0]
         products = [
             combination((weight, rows[i * n + j], offsets[i * n + j]) for j, weight in weights) for i in range(n)
         ]
         row, offset = combination((weight, *products[j]) for j, weight in weights)
-        if not (facts.is_zero(row, offset) or facts.is_at_most_zero(row, offset)):
+        if number < n_unproved and not (facts.is_zero(row, offset) or facts.is_at_most_zero(row, offset)):
             continue
         removed.add(pivot)
         entries: list[Entry] = [(_without_zeros(row), b) for row, b in products]
@@ -360,6 +369,11 @@ def _without_null_vectors(
         if entries:
             implied.append(constraint.rows.form().of_entries(entries, (len(entries),)))
     return principal_part(constraint, [i for i in range(n) if i not in removed]) if removed else constraint
+
+
+def _odd_part(number: int) -> int:
+    """Return the largest odd divisor of a positive number."""
+    return number // (number & -number)
 
 
 def _vectors_of_rows(problem: ReadProblem, constraint: MatrixConstraint) -> list[tuple[int, list[Fraction]]]:
@@ -396,20 +410,7 @@ def proposed_null_vectors(constraint: MatrixConstraint, z: Array) -> list[tuple[
     """
     eigenvalues, vectors = np.linalg.eigh(symmetric(constraint.rows.float_values(z), constraint.n))
     basis = vectors[:, eigenvalues <= MAX_NULL_EIGENVALUE * max(float(np.abs(eigenvalues).max(initial=0.0)), 1e-300)].T
-    if not basis.size:
-        return []
-    _, order = pivots(basis)
-    positions = order[: len(basis)]
-    try:
-        reduced = np.linalg.solve(basis[:, positions], basis)
-    except np.linalg.LinAlgError:  # not independent in floating point
-        return []
-    simple = [[Fraction(value).limit_denominator(MAX_DENOMINATOR) for value in row] for row in reduced.tolist()]
-    return [
-        (int(position), fractions)
-        for position, row, fractions in zip(positions, reduced, simple, strict=True)
-        if np.abs(row - np.array(fractions, dtype=float)).max() <= NULL_VECTOR_TOL
-    ]
+    return simple_basis(basis)
 
 
 def _without_zeros(row: Row) -> Row:
