@@ -132,13 +132,13 @@ def answer_of(form: ConeForm) -> ConicAnswer:
 
 
 def test_wrong_answers_prove_nothing_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: GeometricProgram, goal: float) -> ConicAnswer:
+    def mistaken_answer(self: GeometricProgram, goal: float) -> ConicAnswer:
         first = answer(self, goal)
         assert first is not None
         return replace(first, x=first.x - 0.01, cones=[z * 1.01 for z in first.cones])
 
     answer = GeometricProgram.answer
-    monkeypatch.setattr(GeometricProgram, "answer", wrong)
+    monkeypatch.setattr(GeometricProgram, "answer", mistaken_answer)
     certificate = certify_problem(two_terms())
     assert certificate.lower <= math.log(2) <= certificate.upper
     assert certificate.scaled_gap < 1e-7
@@ -180,3 +180,12 @@ def test_programs_without_an_optimum_have_no_finite_interval() -> None:
     assert certify_problem(infeasible).status == "infeasible"
     unbounded = program([[1]], [0], [[1]], [1], [1])
     assert certify_problem(unbounded).lower == -INF
+
+
+def test_constraints_whose_multiplier_must_be_0_need_no_solve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cone_form_interval, "solve_form", fail)
+    slopes = [[1, 1, -1], [-1, -1, -1]]  # x_0 + x_1 = 0 for the best points, and x_0 has no further cost
+    problem = program(slopes, [0, 0], [[1, 1]], [0, 0, 1], [1], [[2, 0, 0]], [-0.7])
+    certificate = certify_problem(problem)
+    assert certificate.lower <= math.log(2) <= certificate.upper
+    assert certificate.scaled_gap < 1e-9

@@ -301,9 +301,10 @@ class FormCertifier:
         answer = None if program is None else program.answer(self.goal)
         if answer is None:
             return False
-        self.answer = answer
+        self.answer, point = answer, multipliers_of(answer)
+        changes = REFINED, MultiplierChange(POWERS[0], is_snapped=True)
         has_point = self._has_point(answer.x, ATTEMPTS[:1])
-        return has_point and self._use_bound(multipliers_of(answer), REFINED) and self._is_close()
+        return has_point and any(self._use_bound(point, change) for change in changes) and self._is_close()
 
     def _solve(self, form: ConeForm, is_second: bool = False) -> ConicAnswer:
         """Return the answer of Clarabel to the form, or to one with other finite numbers."""

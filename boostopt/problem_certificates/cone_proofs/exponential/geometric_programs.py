@@ -46,7 +46,7 @@ MIN_STEP = 1e-3
 """Fraction of a Newton step below which the method fails."""
 
 MAX_POOR_STEPS = 2
-"""Number of steps that hardly reduce the gap or the residuals after which the method fails."""
+"""Number of steps that hardly reduce the gap or the residuals after which the method ends."""
 
 POOR_FRACTION = 0.9
 """Such a step leaves more than this fraction of them."""
@@ -60,8 +60,8 @@ GAP_FRACTION = 0.03
 DEPTH_FRACTION = 0.01
 """The loss by multipliers in the interior of the dual cones, over the gap of the goal."""
 
-MAX_RESIDUAL = 1e-11
-"""Largest residual of reduced costs at the end, over the largest cost."""
+MAX_RESIDUAL = 1e-9
+"""Largest residual of reduced costs at the end, over the largest cost. Refined multipliers have far smaller ones."""
 
 MIN_MULTIPLIER = 1e-13
 """Smallest multiplier of an exponent, over the largest cost: smaller ones are lost in rounding errors."""
@@ -124,6 +124,12 @@ class _Point:
         return float(self.multipliers @ self.slacks)
 
 
+def _is_central(point: _Point, targets: Float[Array, " m"]) -> bool:
+    """Return whether a point is near the central path and its gap is small."""
+    is_feasible = (np.abs(point.excess) <= 0.5 * point.slacks).all()
+    return bool(is_feasible and (point.multipliers * point.slacks <= 3 * targets).all())
+
+
 class GeometricProgram:
     """min <c, x> over L x <= l and log(sum exp(y)) <= 0 for y = A x + b, one sum for each row with variables t.
 
@@ -176,15 +182,14 @@ class GeometricProgram:
             n_poor_steps = 0
             for _ in range(MAX_STEPS):
                 targets = self._targets(point, goal)
-                if self._is_central(point, targets):
+                is_exact = np.abs(point.residual).max() <= MAX_RESIDUAL * self._scale
+                if (is_exact or n_poor_steps > MAX_POOR_STEPS) and _is_central(point, targets):
                     return self._lifted(point, goal)
-                following = self._next(point, targets)
+                following = None if n_poor_steps > MAX_POOR_STEPS else self._next(point, targets)
                 if following is None:
                     return None
                 is_poor = min(following.gap / point.gap, following.size / point.size) > POOR_FRACTION
                 n_poor_steps = n_poor_steps + 1 if is_poor else 0
-                if n_poor_steps > MAX_POOR_STEPS:
-                    return None
                 point = following
         return None
 
@@ -193,14 +198,6 @@ class GeometricProgram:
         count = len(self._counts) + len(self._offsets) - len(self._sums)
         slacks = np.maximum(1.0, -self._point(np.zeros(len(self._c)), np.ones(count), np.ones(count)).values)
         return self._point(np.zeros(len(self._c)), slacks, self._scale / slacks)
-
-    def _is_central(self, point: _Point, targets: Float[Array, " m"]) -> bool:
-        """Return whether a point is near the central path and its gap is small."""
-        return bool(
-            np.abs(point.residual).max() <= MAX_RESIDUAL * self._scale
-            and (np.abs(point.excess) <= 0.5 * point.slacks).all()
-            and (point.multipliers * point.slacks <= 3 * targets).all()
-        )
 
     def _point(self, x: Array, slacks: Array, multipliers: Array) -> _Point:
         k, sums = len(self._sums), self._sums
@@ -211,7 +208,9 @@ class GeometricProgram:
         values = np.concatenate([largest + np.log(totals), rows[k:]])
         softmax, excess = exponentials / totals[sums], values + slacks
         residual = self._c + self._slopes(softmax, multipliers)
-        size = max(float(np.abs(residual).max()) / self._scale, float(np.abs(excess).max()))
+        sizes = np.abs(excess)
+        counts = np.where(sizes > EXCESS_FRACTION * slacks, sizes, 0.0)
+        size = max(float(np.abs(residual).max()) / self._scale, float(counts.max()))
         return _Point(x, slacks, multipliers, values, softmax, residual, excess, size)
 
     def _slopes(self, softmax: Float[Array, " k"], weights: Float[Array, " m"]) -> Float[Array, " n"]:
