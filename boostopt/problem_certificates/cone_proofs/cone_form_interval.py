@@ -38,6 +38,7 @@ from boostopt.problem_certificates.cone_proofs.dual_bound import (
     reduced_costs,
 )
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import independent_equations
+from boostopt.problem_certificates.cone_proofs.exponential.geometric_programs import geometric_program
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     NO_SOLUTION,
     PointFailure,
@@ -263,6 +264,8 @@ class FormCertifier:
             self._use_semidefinite_answers()
             if self._needs_no_second_method():
                 return interval
+        if answer is None and self._is_good_by_geometric_program():
+            return interval
         self._is_upper_good = self._is_lower_good = False
         self.answer = first = self._solve(self.form) if answer is None else answer
         plain = None
@@ -291,6 +294,17 @@ class FormCertifier:
         if self.prove_exactly is not None and not interval.status and interval.scaled_gap > MAX_GAP:
             self._use_long_fractions(self.prove_exactly, None if first.status in DOUBTFUL else first)
         return interval
+
+    def _is_good_by_geometric_program(self) -> bool:
+        """Use the answer to a geometric program; return whether the interval needs no more."""
+        program = geometric_program(self.form)
+        answer = None if program is None else program.answer(self.goal)
+        if answer is None:
+            return False
+        self.answer, point = answer, multipliers_of(answer)
+        changes = REFINED, MultiplierChange(POWERS[0], is_snapped=True)
+        has_point = self._has_point(answer.x, ATTEMPTS[:1])
+        return has_point and any(self._use_bound(point, change) for change in changes) and self._is_close()
 
     def _solve(self, form: ConeForm, is_second: bool = False) -> ConicAnswer:
         """Return the answer of Clarabel to the form, or to one with other finite numbers."""

@@ -169,11 +169,11 @@ def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) ->
     is_equation, is_row = equations_and_rows(program)
     y = np.zeros(program.shape[0])
     y[is_equation], y[is_row] = multipliers.y, multipliers.rows
-    parts = dict[int, Float[Array, " _"]]()
+    parts: dict[int, Float[Array, " _"]] = {}
     for group, z in zip(form.groups, multipliers.cones, strict=True):
         parts |= dict(zip(group.positions, z.reshape(group.count, group.size), strict=True))
     order = range(len(program.cones))
-    exact_parts = dict[int, Sequence[Fraction]]()
+    exact_parts: dict[int, Sequence[Fraction]] = {}
     for group, values in zip(form.groups, multipliers.exact_cones or (), strict=False):
         exact_parts |= {k: values[i * group.size : (i + 1) * group.size] for i, k in enumerate(group.positions)}
     exact_cones = None if multipliers.exact_cones is None else tuple(exact_parts[k] for k in order)

@@ -1,0 +1,1 @@
+"""Answers to programs with exponential cones."""
