@@ -127,6 +127,10 @@ def test_an_entry_that_is_not_finite_is_named_by_its_row_among_all(
         for c in (None, np.arange(300) != row):  # also of rows that do not count
             with pytest.raises(ProblemError, match=rf"^X\b.*\b{number}\b.*\b{name}\b"):
                 BinnedStumps(X, y, c, bins=40)
+        masked = np.ma.masked_array(np.ones_like(X), np.zeros(X.shape, dtype=bool))
+        masked[row, j] = np.ma.masked
+        with pytest.raises(ProblemError, match=rf"\bmasked\b.*\({row}, {j}\)"):
+            BinnedStumps(masked, y, bins=40)
 
 
 @pytest.mark.parametrize("bins", [5, 65_536])

@@ -15,7 +15,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int, UInt
 from boostopt._utils.files import write_atomically
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
-from boostopt._utils.validation import check_array, check_csr
+from boostopt._utils.validation import check_array, check_csr, check_unmasked
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.feature_validation import checked_features, numeric_features
 from boostopt.oracles.labelled_examples import as_signs, check_labels, check_multiplicities
@@ -121,6 +121,7 @@ class ExampleBlocks:
 
 def _matrix(X: Any) -> Any:
     """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
+    check_unmasked("X", X)
     rows = check_csr("X", X) if scipy.sparse.issparse(X) else X
     if scipy.sparse.issparse(rows) or isinstance(rows, np.ndarray):
         return rows if rows.ndim == 2 and 0 not in rows.shape else checked_features(rows)  # an error with the reason
