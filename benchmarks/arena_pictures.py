@@ -53,14 +53,13 @@ class RequestSummary:
     ----------
     relative_gap
         The largest certified gap of the repeats over |optimum|; infinite for none.
-    cpu_seconds, wall_seconds
-        Medians over the repeats, without the certificate. A solve whose process was killed has no processor seconds;
-        its wall seconds, at least the limit, stand for them.
+    cpu_seconds
+        Their median over the repeats, without the certificate. A solve whose process was killed has no processor
+        seconds; its wall seconds, at least the limit, stand for them.
     """
 
     relative_gap: float
     cpu_seconds: float
-    wall_seconds: float
 
 
 Summaries = Mapping[str, Mapping[str, Mapping[float, RequestSummary]]]
@@ -92,15 +91,16 @@ def _summary(repeats: Sequence[Any]) -> RequestSummary:
     """Return the summary of the repeats of a request."""
     gaps = [math.inf if run["relative_gap"] is None else run["relative_gap"] for run in repeats]
     cpu = [run["wall_seconds"] if run["cpu_seconds"] is None else run["cpu_seconds"] for run in repeats]
-    return RequestSummary(max(gaps), median(cpu), median(run["wall_seconds"] for run in repeats))
+    return RequestSummary(max(gaps), median(cpu))
 
 
-def seconds_to_gap(summaries: Summaries, gap: float) -> dict[str, dict[str, float]]:
-    """Return, by entrant and problem, the least wall seconds of a request that reaches a gap; infinite for none."""
+def seconds_to_gap(session: Session, summaries: Summaries, gap: float) -> dict[str, dict[str, float]]:
+    """Return the wall seconds of the cheapest solve, by entrant and problem of some summaries; infinite for none."""
+    winners = cheapest_solves(session, gap)
     return {
         entrant: {
-            problem: min((one.wall_seconds for one in by_request.values() if one.relative_gap <= gap), default=math.inf)
-            for problem, by_request in by_problem.items()
+            problem: math.inf if (winner := winners[problem, entrant]) is None else winner.wall_seconds
+            for problem in by_problem
         }
         for entrant, by_problem in summaries.items()
     }
@@ -182,7 +182,7 @@ def draw_profiles(session: Session, family: str, gap: float) -> Figure:
         The relative gap of the profiles of seconds.
     """
     summaries = summaries_by_entrant(session, family)
-    seconds = seconds_to_gap(summaries, gap)
+    seconds = seconds_to_gap(session, summaries, gap)
     panels = make_panels(None, 3, 1, 7.5, one_scale=False)
     curves = (performance_profiles(seconds), data_profiles(seconds), gap_profiles(summaries))
     labels = (

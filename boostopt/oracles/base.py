@@ -25,11 +25,8 @@ StateDict = Mapping[str, Any]
 """The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
 
 
-class Hypothesis(ABC):
-    """A hypothesis h with values in [-1, 1]; immutable. Two hypotheses are equal if they name the same function."""
-
-    kind: ClassVar[str]
-    """The name of the class in files."""
+class Predictor:
+    """A hypothesis or a class of hypotheses, whose votes predict one of the classes -1 and 1 by default."""
 
     @property
     def class_labels(self) -> tuple[Any, ...] | None:
@@ -40,6 +37,13 @@ class Hypothesis(ABC):
     def target_scale(self) -> tuple[float, float] | None:
         """(m, r) if a vote f of such hypotheses predicts the number m + r f(x); None if it predicts a class."""
         return None
+
+
+class Hypothesis(Predictor, ABC):
+    """A hypothesis h with values in [-1, 1]; immutable. Two hypotheses are equal if they name the same function."""
+
+    kind: ClassVar[str]
+    """The name of the class in files."""
 
     @property
     def is_evaluable(self) -> bool:
@@ -168,7 +172,7 @@ class Answer:
             object.__setattr__(self, "edge_bound", float(self.edge_bound))
 
 
-class HypothesisClass(ABC):
+class HypothesisClass(Predictor, ABC):
     """A class of hypotheses over examples, with numbers about the examples but no array of them.
 
     An `Oracle` is such a class over examples in memory. Other classes support data passes only, because their rows are
@@ -196,26 +200,21 @@ class HypothesisClass(ABC):
         return values
 
     @property
-    def class_labels(self) -> tuple[Any, ...] | None:
-        """The labels of K classes if hypotheses have a value for each class; None for the classes -1 and 1."""
-        return None
-
-    @property
-    def target_scale(self) -> tuple[float, float] | None:
-        """(m, r) if a vote f predicts the number m + r f(x); None if it predicts a class."""
-        return None
-
-    @property
     @abstractmethod
     def total(self) -> float:
         """Number of examples, counted with multiplicity."""
 
     @property
     @abstractmethod
+    def balance(self) -> float:
+        """Difference of the numbers of examples with label 1 and -1, with multiplicity; 0 without labels."""
+
+    @property
     def majority(self) -> int:
         """The class label with more examples, 1 or -1; 1 if both are equal or there are no labels."""
+        return 1 if self.balance >= 0.0 else -1
 
-    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known about the user's own hypotheses
+    def check_features(self, X: Any) -> None:  # nothing is known about the user's own hypotheses
         """Raise ProblemError if the class can tell that hypotheses cannot be evaluated on X, or on `Features`."""
 
     @abstractmethod
@@ -228,6 +227,49 @@ class HypothesisClass(ABC):
     def unsupported_error(self, request: str) -> ProblemError:
         """Return the error for a request that needs an oracle, that is, the examples in memory."""
         return aggregates_only_error(request)
+
+
+class DerivedClass(HypothesisClass):
+    """A class of hypotheses that is made from another one, whose examples it has.
+
+    Parameters
+    ----------
+    hypotheses
+        The other class.
+    """
+
+    def __init__(self, hypotheses: HypothesisClass) -> None:
+        self._hypotheses = hypotheses
+
+    @property
+    def N(self) -> int:
+        return self._hypotheses.N
+
+    @property
+    def n_rows(self) -> int:
+        return self._hypotheses.n_rows
+
+    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
+        return self._hypotheses.select_examples(values)
+
+    @property
+    def class_labels(self) -> tuple[Any, ...] | None:
+        return self._hypotheses.class_labels
+
+    @property
+    def target_scale(self) -> tuple[float, float] | None:
+        return self._hypotheses.target_scale
+
+    @property
+    def total(self) -> float:
+        return self._hypotheses.total
+
+    @property
+    def balance(self) -> float:
+        return self._hypotheses.balance
+
+    def check_features(self, X: Any) -> None:
+        self._hypotheses.check_features(X)
 
 
 class Oracle(HypothesisClass):
@@ -251,17 +293,11 @@ class Oracle(HypothesisClass):
 
     @property
     def total(self) -> float:
-        """Number of examples, counted with multiplicity."""
         return float(self.c.sum())
 
     @property
     def balance(self) -> float:
-        """Difference of the numbers of examples with label 1 and -1, with multiplicity; 0 without labels."""
         return 0.0 if self.y is None else float(self.c @ self.y)
-
-    @property
-    def majority(self) -> int:
-        return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
     def best(self, query: Query) -> Answer:

@@ -14,11 +14,6 @@ class BinnedClass(HypothesisClass):
 
     @property
     @abstractmethod
-    def balance(self) -> float:
-        """Difference of the numbers of examples with label 1 and -1, with multiplicity; 0 without labels."""
-
-    @property
-    @abstractmethod
     def binned_rows(self) -> BinnedRows | None:
         """The rows; None if sums of integers do not apply, so that hypotheses come from `Oracle.best`."""
 

@@ -164,14 +164,8 @@ def checked_features(X: Any, row_offset: int = 0) -> Any:
     ProblemError
         X is not a matrix of real numbers, is empty, or contains a NaN or an infinity.
     """
-    check_in_memory("X", X)
-    check_unmasked("X", X)
-    sparse = scipy.sparse.issparse(X)
-    features: Any = _compressed(X) if sparse else _float64(X)
-    if features.ndim != 2 or 0 in features.shape:
-        raise ProblemError(
-            f"X must have shape (N, features), not empty; got {features.shape}. Pass a row for each example."
-        )
+    features = numeric_features(X)
+    sparse = scipy.sparse.issparse(features)
     entries: Any = features.data if sparse else features
     if np.isfinite(entries).all():
         return features
@@ -183,6 +177,24 @@ def checked_features(X: Any, row_offset: int = 0) -> Any:
         n, j = np.argwhere(~np.isfinite(features))[0]
         value = features[n, j]
     raise ProblemError(f"X must be finite; got {value} at row {n + row_offset}, feature {j}. Impute or drop it.")
+
+
+def numeric_features(X: Any) -> Any:
+    """Return X as a float64 array, or as a CSR array without explicit zeros, of numbers that need not be finite.
+
+    Raises
+    ------
+    ProblemError
+        X is not a matrix of real numbers, or is empty.
+    """
+    check_in_memory("X", X)
+    check_unmasked("X", X)
+    features: Any = _compressed(X) if scipy.sparse.issparse(X) else _float64(X)
+    if features.ndim != 2 or 0 in features.shape:
+        raise ProblemError(
+            f"X must have shape (N, features), not empty; got {features.shape}. Pass a row for each example."
+        )
+    return features
 
 
 def _float64(X: Any) -> Array:

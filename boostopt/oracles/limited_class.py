@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import (
     Answer,
     Column,
+    DerivedClass,
     GroupedOracle,
     Hypothesis,
     HypothesisClass,
@@ -229,7 +229,7 @@ def monotone_votes(directions: npt.ArrayLike) -> Budget:
     return Budget(np.concatenate([signs < 0.0, signs > 0.0]).astype(np.float64), 0.0)
 
 
-class LimitedClass(Oracle):
+class LimitedClass(DerivedClass, Oracle):
     """The class of an oracle, with limits on the weights of its hypotheses, for `boost` and `path`.
 
     The examples are those of the oracle, and one more for each limit, whose weight is the price of the limit. A unit
@@ -263,6 +263,7 @@ class LimitedClass(Oracle):
         max_price: float = DEFAULT_MAX_PRICE,
     ) -> None:
         self._oracle = require_oracle(oracle, "the best hypothesis after costs")
+        super().__init__(self._oracle)
         if isinstance(self._oracle, LimitedClass):
             raise OptionError(
                 f"expected an oracle without limits; got {self._oracle}. Pass all limits in one list, with its oracle."
@@ -329,31 +330,9 @@ class LimitedClass(Oracle):
         return None
 
     @property
-    def class_labels(self) -> tuple[Any, ...] | None:
-        return self._oracle.class_labels
-
-    @property
-    def target_scale(self) -> tuple[float, float] | None:
-        return self._oracle.target_scale
-
-    @property
-    def total(self) -> float:
-        return self._oracle.total
-
-    @property
-    def balance(self) -> float:
-        return self._oracle.balance
-
-    @property
     def n_rows(self) -> int:
         """Number of rows of the oracle, and of limits; arrays with a value for each row have none for limits."""
         return self._oracle.n_rows + len(self.limits)
-
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        return self._oracle.select_examples(values)
-
-    def check_features(self, X: Any) -> None:
-        self._oracle.check_features(X)
 
     def costs_of(self, hypothesis: Hypothesis, margins: Num[Array, " n"]) -> Float[Array, " k"]:
         """Return the coefficient a(h) of a hypothesis with these margins in each limit, shape (k,)."""

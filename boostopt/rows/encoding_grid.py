@@ -17,8 +17,8 @@ from boostopt._utils.array_types import Array, Bool, Float, Int, UInt
 MIN_GRID_ROWS = 2_000
 """Smallest number of rows for which the construction of a grid of cells is worth its time."""
 
-MIN_THRESHOLDS = 6
-"""Smallest number of thresholds for which a grid is faster than a binary search."""
+MAX_COMPARISONS = 16
+"""Largest number of thresholds that are compared with all entries, one after another; a grid is faster for more."""
 
 CELLS_PER_THRESHOLD = (8, 64)
 """Numbers of cells per threshold that a grid may have; the second one is for thresholds that crowd in places."""
@@ -130,7 +130,7 @@ class CellGrid:
 
 
 class FeatureEncoder:
-    """The encoder of one feature: a grid of cells if one fits the thresholds, else a binary search.
+    """The encoder of one feature: comparisons with few thresholds, a grid of cells if one fits, else a binary search.
 
     Parameters
     ----------
@@ -147,12 +147,17 @@ class FeatureEncoder:
 
     def __init__(self, thresholds: Float[Array, " thresholds"], dtype: np.dtype[Any], n_rows: int) -> None:
         self.thresholds = thresholds
-        is_long = n_rows >= MIN_GRID_ROWS and len(thresholds) >= MIN_THRESHOLDS
-        self.grid = _grid_with_fewest_crowded(thresholds, dtype) if is_long else None
+        self._is_compared = n_rows >= MIN_GRID_ROWS and len(thresholds) <= MAX_COMPARISONS
+        has_grid = n_rows >= MIN_GRID_ROWS and not self._is_compared
+        self.grid = _grid_with_fewest_crowded(thresholds, dtype) if has_grid else None
 
     def encode(self, x: Float[Array, " rows"], codes: UInt[Array, " rows"]) -> None:
         """Write the number of thresholds below each finite entry."""
-        if self.grid is None:
+        if self._is_compared:
+            codes[:] = 0
+            for threshold in self.thresholds.tolist():
+                codes += np.greater(x, threshold).view(np.uint8)
+        elif self.grid is None:
             codes[:] = np.searchsorted(self.thresholds, x, side="left")
         else:
             self.grid.encode(x, codes)

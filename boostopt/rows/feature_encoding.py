@@ -6,7 +6,7 @@ features are read one at a time, from memory or from a mapped file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,19 +129,19 @@ class BlockEncoder:
     Parameters
     ----------
     cuts
-        The thresholds of each feature, ascending.
+        The thresholds of each feature to encode, ascending.
     dtype
         The type of the codes: uint8 for at most 255 thresholds of a feature, else uint16.
     n_rows
         Number of rows of all blocks: features of few rows are encoded by a binary search.
     """
 
-    features: Sequence[FeatureEncoder]
+    features: Mapping[int, FeatureEncoder]
 
-    def __init__(self, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any], n_rows: int) -> None:
-        self.features = [FeatureEncoder(cut, dtype, n_rows) for cut in cuts]
+    def __init__(self, cuts: Mapping[int, Float[Array, " _"]], dtype: np.dtype[Any], n_rows: int) -> None:
+        self.features = {j: FeatureEncoder(cut, dtype, n_rows) for j, cut in cuts.items()}
 
     def encode(self, block: Float[Array, "rows features"], codes: UInt[Array, "features rows"]) -> None:
         """Write the codes of a block of rows: the number of thresholds below each entry."""
-        for j, feature in enumerate(self.features):
+        for j, feature in self.features.items():
             feature.encode(np.ascontiguousarray(block[:, j]), codes[j])

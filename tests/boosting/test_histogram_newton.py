@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -105,6 +106,20 @@ def recomputed_bounds(run: HistogramRun, oracle: BinnedStumps) -> tuple[Fraction
 
 def class_bounds(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
+
+
+@pytest.mark.parametrize("formulation", [*FORMULATIONS, "log_loss"])
+def test_the_certificate_over_the_class_takes_no_memory_for_the_rows(formulation: str) -> None:
+    N = 20_000
+    options: Any = {"eta": 4.0, "epsilon": 0.01 * N} if formulation == "log_loss" else {"nu": 0.3 * N, "epsilon": 0.1}
+    run = boost(formulation, binned_stumps(2, N), update="newton", **options)
+    assert isinstance(run, HistogramRun)
+    tracemalloc.start()
+    quantity = run.class_certificate.quantity
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < N
+    assert quantity == run.problem.measure
 
 
 @pytest.mark.thorough_cases("1-erlpboost")

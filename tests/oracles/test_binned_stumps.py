@@ -110,6 +110,29 @@ def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monk
     assert largest(oracle, d) <= largest(DecisionStumps(X, y), d)
 
 
+@pytest.mark.parametrize("row", [0, 6, 7, 240, 299])
+@pytest.mark.parametrize("features", [slice(0, 6), slice(1, 4)])  # the second ones have few values
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_an_entry_that_is_not_finite_is_named_by_its_row_among_all(
+    number: float, features: slice, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threshold_sketches, "SAMPLE_SIZE", 50)  # every 6th row
+    monkeypatch.setattr(threshold_sketches, "PROBE_SIZE", 20)
+    monkeypatch.setattr(threshold_sketches, "BLOCK_ROWS", 37)
+    for j in range(features.stop - features.start):
+        noise, y, _ = noisy()
+        X = np.round(noise[:, features], 1)
+        X[299, 0] = X[row, j] = number
+        name = f"row {row}, feature {0 if row == 299 else j}"
+        for c in (None, np.arange(300) != row):  # also of rows that do not count
+            with pytest.raises(ProblemError, match=rf"^X\b.*\b{number}\b.*\b{name}\b"):
+                BinnedStumps(X, y, c, bins=40)
+        masked = np.ma.masked_array(np.ones_like(X), np.zeros(X.shape, dtype=bool))
+        masked[row, j] = np.ma.masked
+        with pytest.raises(ProblemError, match=rf"\bmasked\b.*\({row}, {j}\)"):
+            BinnedStumps(masked, y, bins=40)
+
+
 @pytest.mark.parametrize("bins", [5, 65_536])
 def test_codes_in_a_file_answer_as_those_in_the_memory(bins: int, tmp_path: Path) -> None:
     X, y, d = noisy()

@@ -9,17 +9,17 @@ import pytest
 
 from boostopt.rows import feature_encoding as coding
 from boostopt.rows.feature_encoding import BinnedFeatures, BlockEncoder
-from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
+from boostopt.rows.thresholds import all_thresholds, encode_few_values, quantile_thresholds
 
 
 def encoded_features(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
-    values = distinct_values([X], range(X.shape[1]), bins)
+    codes = np.empty(X.shape[::-1], np.uint8 if bins <= 256 else np.uint16)
+    values = encode_few_values(X[:0], [X], bins, codes)
     cuts = [
         all_thresholds(values[j]) if j in values else quantile_thresholds(X[:, j], np.ones(len(X)), bins)
         for j in range(3)
     ]
-    codes = np.empty(X.shape[::-1], np.uint8 if bins <= 256 else np.uint16)
-    BlockEncoder(cuts, codes.dtype, len(X)).encode(X, codes)
+    BlockEncoder({j: cuts[j] for j in range(3) if j not in values}, codes.dtype, len(X)).encode(X, codes)
     return BinnedFeatures.from_codes(codes, cuts)
 
 
@@ -81,18 +81,11 @@ def test_a_threshold_at_a_quantile_lies_halfway_between_neighbouring_values() ->
     assert quantile_thresholds(np.full(6, 3.0), np.ones(6), 2).tolist() == []
 
 
-def test_few_values_are_found_whatever_the_blocks() -> None:
-    X = features()
-    X[::3, 0] = -0.0
-    whole, parts = distinct_values([X], range(3), 5), distinct_values(np.array_split(X, 50), range(3), 5)
-    assert sorted(whole) == sorted(parts) == [0, 1]
-    assert all(np.array_equal(whole[j], parts[j]) for j in whole)
-    assert distinct_values([X], [2], 700)[2].tolist() == sorted(set(X[:, 2].tolist()))
-
-
 def test_a_code_is_the_number_of_thresholds_below_an_entry() -> None:
     cuts = [np.array([0.5, 1.0, 1.0 + 2**-52])]
     codes = np.empty((1, 5), np.uint8)
-    BlockEncoder(cuts, codes.dtype, 5).encode(np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), codes)
+    BlockEncoder(dict(enumerate(cuts)), codes.dtype, 5).encode(
+        np.array([[0.5], [0.6], [1.0], [1.0 + 2**-52], [7.0]]), codes
+    )
     assert codes.tolist() == [[0, 1, 1, 2, 3]]
     assert Fraction(1.0) < Fraction(1.0 + 2**-52)

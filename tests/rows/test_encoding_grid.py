@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.rows.encoding_grid import MIN_GRID_ROWS, MIN_THRESHOLDS, CellMap, FeatureEncoder
-from boostopt.rows.thresholds import distinct_values, quantile_thresholds
+from boostopt.rows.encoding_grid import MAX_COMPARISONS, MIN_GRID_ROWS, CellMap, FeatureEncoder
+from boostopt.rows.thresholds import quantile_thresholds
 
 LARGEST, SMALLEST = np.finfo(float).max, float(np.nextafter(0.0, 1.0))
 EXTREME = np.array([-LARGEST, -1.0, -SMALLEST, -0.0, 0.0, SMALLEST, np.finfo(float).tiny, 1.0, LARGEST])
@@ -46,7 +46,7 @@ def test_quantiles_of_ordinary_and_of_heavy_tails_have_a_grid(power: int) -> Non
 def test_few_rows_and_few_thresholds_have_no_grid() -> None:
     thresholds = np.arange(100.0)
     assert FeatureEncoder(thresholds, np.dtype(np.uint8), MIN_GRID_ROWS - 1).grid is None
-    assert FeatureEncoder(thresholds[: MIN_THRESHOLDS - 1], np.dtype(np.uint8), MIN_GRID_ROWS).grid is None
+    assert FeatureEncoder(thresholds[:MAX_COMPARISONS], np.dtype(np.uint8), MIN_GRID_ROWS).grid is None
 
 
 def test_crowded_thresholds_have_no_grid() -> None:
@@ -58,21 +58,3 @@ def test_a_range_beyond_floats_has_no_cells() -> None:
     assert CellMap.from_range(-LARGEST, LARGEST, 64) is None
     assert CellMap.from_range(1.0, 1.0, 64) is None
     assert CellMap.from_range(-LARGEST, LARGEST, 64, least_magnitude=1.0) is not None
-
-
-def test_blocks_with_known_values_only_add_none() -> None:
-    rng = np.random.default_rng(1)
-    block = rng.integers(0, 40, (MIN_GRID_ROWS, 2)).astype(float)
-    late = np.where(np.arange(MIN_GRID_ROWS) == 1_234, 39.5, block[:, 0])
-    blocks = [block, -0.0 * block, np.column_stack([late, block[:, 1]])]
-    values = distinct_values(blocks, range(2), 41)
-    assert values[0].tolist() == sorted([*range(40), 39.5])
-    assert values[1].tolist() == list(range(40))
-    assert sorted(distinct_values(blocks, range(2), 40)) == [1]
-
-
-def test_values_beyond_the_first_rows_count() -> None:
-    x = np.zeros((1_000, 1))
-    x[-3:, 0] = [1.0, 2.0, 3.0]
-    assert distinct_values([x], range(1), 3) == {}
-    assert distinct_values([x], range(1), 4)[0].tolist() == [0.0, 1.0, 2.0, 3.0]

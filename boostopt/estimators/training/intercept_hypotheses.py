@@ -11,14 +11,14 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Int8, Num
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
-from boostopt.oracles.base import StateDict
+from boostopt.oracles.base import DerivedClass, StateDict
 from boostopt.oracles.binned_class import BinnedClass, BinnedOracle
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.row_block import Split
 
 
-class ClassWithConstants(BinnedClass):
+class ClassWithConstants(DerivedClass, BinnedClass):
     """A class of hypotheses extended by the constants: h = 1, and h = -1 if the class is reflexive.
 
     Attributes
@@ -32,30 +32,8 @@ class ClassWithConstants(BinnedClass):
     reflexive: bool
 
     def __init__(self, hypotheses: Oracle | BinnedClass, features: int) -> None:
-        self._hypotheses, self._features, self.reflexive = hypotheses, features, hypotheses.reflexive
-
-    @property
-    def N(self) -> int:
-        return self._hypotheses.N
-
-    @property
-    def n_rows(self) -> int:
-        return self._hypotheses.n_rows
-
-    def select_examples(self, values: Num[Array, " rows"]) -> Num[Array, " selected"]:
-        return self._hypotheses.select_examples(values)
-
-    @property
-    def total(self) -> float:
-        return self._hypotheses.total
-
-    @property
-    def balance(self) -> float:
-        return self._hypotheses.balance
-
-    @property
-    def majority(self) -> int:
-        return self._hypotheses.majority
+        super().__init__(hypotheses)
+        self._features, self.reflexive = features, hypotheses.reflexive
 
     def __str__(self) -> str:
         return f"{self._hypotheses}, and constants"

@@ -57,10 +57,6 @@ class DistributedClass(BinnedClass):
         return float(self._balance)
 
     @property
-    def majority(self) -> int:
-        return 1 if self._balance >= 0 else -1
-
-    @property
     def binned_rows(self) -> BinnedRows:
         """The encoded rows, on the cluster."""
         return self._rows

@@ -29,6 +29,10 @@ class OracleWithoutRows(HypothesisClass):
         return self._total
 
     @property
+    def balance(self) -> float:
+        raise rows_missing_error()
+
+    @property
     def majority(self) -> int:
         return self._majority
 

@@ -22,12 +22,13 @@ from boostopt.oracles.labelled_examples import check_classes, select_counting
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.stumps.stump_search import best_stumps
 from boostopt.oracles.stumps.threshold_sketches import (
+    BYTE_CODES,
     ExampleBlocks,
     ThresholdSketch,
+    code_type,
     encode_examples,
     encode_in_file,
     encode_in_memory,
-    find_thresholds,
     merge_sketches,
     sample_stride,
     sketch_block,
@@ -36,8 +37,8 @@ from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.row_block import Split
 
-BYTE_CODES, MAX_CODES = 256, 65_536
-"""The numbers of codes in one byte and in two bytes."""
+MAX_CODES = 65_536
+"""The number of codes in two bytes."""
 
 
 class StumpClass(BinnedClass):
@@ -63,7 +64,7 @@ class StumpClass(BinnedClass):
         self._bins = check_integer("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
         if self._bins > MAX_CODES:
             raise OptionError(f"bins must be at most {MAX_CODES}; got {bins}. DecisionStumps has all thresholds.")
-        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE_CODES else np.uint16)
+        self._dtype = code_type(self._bins)
         path = None if codes is None else check_path("codes", codes)
         if path is not None and path.suffix != ".npy":
             raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
@@ -156,9 +157,9 @@ class BinnedStumps(StumpClass, BinnedOracle, Placeable):
         rows = ExampleBlocks(X, y, c)
         check_classes(rows.y)
         self._y, self._c, self._features, self._selection = rows.y, rows.c, rows.features, rows.selection
-        self._cuts, self.complete = find_thresholds(rows, self._bins)
         encode = encode_in_memory if path is None else partial(encode_in_file, path)
-        self.binned = BinnedFeatures.from_codes(encode(rows, self._cuts, self._dtype), self._cuts)
+        codes, self._cuts, self.complete = encode(rows, self._bins, self._dtype)
+        self.binned = BinnedFeatures.from_codes(codes, self._cuts)
 
     @property
     def N(self) -> int:

@@ -148,7 +148,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
         for j, start, end in zip(table.varying_features, table.first_threshold, ends, strict=True):
             cuts[j] = table.thresholds[start:end]
         codes = np.empty((self._features, self.N), dtype)
-        encoder = BlockEncoder(cuts, dtype, self.N)
+        encoder = BlockEncoder(dict(enumerate(cuts)), dtype, self.N)
         for i in range(0, self.N, BLOCK_ROWS):
             block = X[i : i + BLOCK_ROWS]
             encoder.encode(block.toarray() if scipy.sparse.issparse(block) else block, codes[:, i : i + BLOCK_ROWS])

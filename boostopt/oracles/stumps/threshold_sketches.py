@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +15,22 @@ import scipy.sparse
 from boostopt._utils.array_types import Array, Float, Int, UInt
 from boostopt._utils.files import write_atomically
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
-from boostopt._utils.validation import check_array, check_csr
+from boostopt._utils.validation import check_array, check_csr, check_unmasked
 from boostopt.errors import ProblemError, short_repr
-from boostopt.oracles.feature_validation import checked_features
+from boostopt.oracles.feature_validation import checked_features, numeric_features
 from boostopt.oracles.labelled_examples import as_signs, check_labels, check_multiplicities
 from boostopt.rows.feature_encoding import BLOCK_ROWS, BlockEncoder
 from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock
-from boostopt.rows.thresholds import all_thresholds, distinct_values, quantile_thresholds
+from boostopt.rows.thresholds import all_thresholds, encode_few_values, quantile_thresholds
+
+BYTE_CODES = 256
+"""Number of codes in one byte."""
 
 SAMPLE_SIZE = 200_000
 """Size of the sample of evenly spaced rows whose quantiles are the thresholds of features with many values."""
+
+PROBE_SIZE = 4096
+"""Number of evenly spaced rows whose values are expected in all rows."""
 
 
 class ExampleBlocks:
@@ -37,51 +44,84 @@ class ExampleBlocks:
         Number of features.
     row_offset
         Number of rows before these if they are a block of rows; messages count from the first row of all.
+    selection
+        The rows that count, and the number of all rows; None if all count.
     """
 
     row_offset: int
     c: Any
     y: Any
     features: int
+    selection: tuple[Int[Array, " N"], int] | None
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, row_offset: int = 0) -> None:
         self._X, self.row_offset = _matrix(X), row_offset
-        labels = as_signs(y)
-        check_labels(self._X.shape, labels)
-        one = np.broadcast_to(as_immutable(np.ones(())), len(labels))  # stores a single number
-        ones = np.arange(len(labels)), one
-        self._rows, self.c = ones if c is None else check_multiplicities(c, len(labels))
-        self.y, self.features = as_immutable(labels[self._rows]), int(self._X.shape[1])
+        self.y, self.features, self.selection = as_signs(y), int(self._X.shape[1]), None
+        n_rows = len(self.y)
+        check_labels(self._X.shape, self.y)
+        if c is None:
+            self.c = np.broadcast_to(as_immutable(np.ones(())), n_rows)  # stores a single number
+            return
+        rows, self.c = check_multiplicities(c, n_rows)
+        if len(rows) < n_rows:
+            self.y, self.selection = as_immutable(self.y[rows]), (rows, n_rows)
 
-    @property
-    def selection(self) -> tuple[Int[Array, " N"], int] | None:
-        """The rows that count, and the number of all rows; None if all count."""
-        n_rows = int(self._X.shape[0])
-        return None if len(self._rows) == n_rows else (self._rows, n_rows)
+    def blocks(self, finite: bool = True) -> Iterator[Float[Array, "_ features"]]:
+        """Yield the features of the examples that count, in blocks of rows.
 
-    def blocks(self) -> Iterator[Float[Array, "_ features"]]:
-        """Yield the features of the examples that count, checked, in blocks of rows.
+        Parameters
+        ----------
+        finite
+            Whether all entries must be finite numbers. Rows that do not count are checked in any case.
 
         Raises
         ------
         ProblemError
             An entry is not a finite number.
         """
-        is_counted = np.zeros(self._X.shape[0], dtype=bool)
-        is_counted[self._rows] = True
-        for i in range(0, len(is_counted), BLOCK_ROWS):
-            block = _dense(checked_features(self._X[i : i + BLOCK_ROWS], row_offset=self.row_offset + i))
-            yield block if is_counted[i : i + BLOCK_ROWS].all() else block[is_counted[i : i + BLOCK_ROWS]]
+        is_checked = finite or self.selection is not None
+        for i in range(0, self._X.shape[0], BLOCK_ROWS):
+            rows = self._X[i : i + BLOCK_ROWS]
+            block = _dense(checked_features(rows, self.row_offset + i) if is_checked else numeric_features(rows))
+            if self.selection is None:
+                yield block
+            else:
+                begin, end = np.searchsorted(self.selection[0], [i, i + BLOCK_ROWS])
+                yield block[self.selection[0][begin:end] - i]
 
-    def stride(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
-        """Return the features and multiplicities of every step-th example, beginning with the example `first`."""
-        rows = self._rows[first::step]
-        X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
-        return X, self.c[first::step]
+    def probe(self) -> Float[Array, "_ features"]:
+        """Return some evenly spaced examples of more than one block, none of a single block."""
+        N = len(self.y)
+        return self.stride(-(-N // PROBE_SIZE), first=0 if N > BLOCK_ROWS else N)[0]
+
+    def stride(
+        self, step: int, first: int = 0, features: Sequence[int] | None = None
+    ) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
+        """Return the features and multiplicities of every step-th example, beginning with the example `first`.
+
+        Parameters
+        ----------
+        features
+            The features to return, all by default.
+
+        Raises
+        ------
+        ProblemError
+            An entry is not a finite number.
+        """
+        sample = slice(first, None, step) if self.selection is None else self.selection[0][first::step]
+        all_features, c = self._X[sample], self.c[first::step]
+        X = all_features if features is None or len(features) == self.features else all_features[:, features]
+        try:
+            return _dense(checked_features(X)) if len(c) else np.empty(X.shape), c
+        except ProblemError:
+            deque(self.blocks(), 0)  # an error that names the row among all rows
+            raise
 
 
 def _matrix(X: Any) -> Any:
     """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
+    check_unmasked("X", X)
     rows = check_csr("X", X) if scipy.sparse.issparse(X) else X
     if scipy.sparse.issparse(rows) or isinstance(rows, np.ndarray):
         return rows if rows.ndim == 2 and 0 not in rows.shape else checked_features(rows)  # an error with the reason
@@ -92,18 +132,28 @@ def _dense(X: Any) -> Float[Array, "n features"]:
     return X.toarray() if scipy.sparse.issparse(X) else X
 
 
+def code_type(bins: int) -> np.dtype[Any]:
+    """Return the type of so many codes."""
+    return np.dtype(np.uint8 if bins <= BYTE_CODES else np.uint16)
+
+
 def sample_stride(n: int) -> int:
     """Return the distance between the sampled rows among n rows."""
     return -(-n // SAMPLE_SIZE)
 
 
-def find_thresholds(rows: ExampleBlocks, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
-    """Return the thresholds of each feature, and whether these are all possible thresholds."""
-    X, c = rows.stride(sample_stride(len(rows.y)))
-    sample_blocks = (X[i : i + BLOCK_ROWS] for i in range(0, len(X), BLOCK_ROWS))
-    sampled = distinct_values(sample_blocks, range(rows.features), bins)
-    values = sampled if len(X) == len(rows.y) else distinct_values(rows.blocks(), list(sampled), bins)
-    return ThresholdSketch(X, c, values).thresholds(bins)
+def encode_rows(
+    rows: ExampleBlocks, bins: int, codes: UInt[Array, "features N"]
+) -> tuple[list[Float[Array, " _"]], bool]:
+    """Write the codes of examples; return the thresholds of each feature, and whether these are all possible ones."""
+    values = encode_few_values(rows.probe(), rows.blocks(finite=False), bins, codes)
+    cuts = {j: all_thresholds(few) for j, few in values.items()}
+    features = [j for j in range(rows.features) if j not in values]
+    if features:
+        X, c = rows.stride(sample_stride(len(rows.y)), features=features)
+        cuts |= (quantiles := {j: quantile_thresholds(X[:, k], c, bins) for k, j in enumerate(features)})
+        write_codes(codes, rows, quantiles)
+    return [cuts[j] for j in range(rows.features)], not features
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +281,9 @@ def sketch_block(X: Any, y: Any, c: Any, row_offset: int, first: int, step: int,
         An entry is not a finite number.
     """
     rows = ExampleBlocks(X, y, c, row_offset)
-    values = distinct_values(rows.blocks(), range(rows.features), bins)
+    blocks, codes = rows.blocks(), np.empty((rows.features, len(rows.y)), code_type(bins))
+    values = encode_few_values(rows.probe(), blocks, bins, codes)
+    deque(blocks, 0)  # checks the rows that are left
     return ThresholdSketch(*rows.stride(step, first), values)
 
 
@@ -246,7 +298,9 @@ def merge_sketches(bins: int, sketches: Sequence[ThresholdSketch]) -> ThresholdS
 def encode_examples(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> RowBlock:
     """Return some rows as a row block of codes."""
     rows = ExampleBlocks(X, y, c)
-    return row_block(encode_in_memory(rows, cuts, dtype), rows)
+    codes = np.empty((rows.features, len(rows.y)), dtype)
+    write_codes(codes, rows, dict(enumerate(cuts)))
+    return row_block(as_read_only(codes), rows)
 
 
 def row_block(codes: UInt[Array, "features n"], rows: ExampleBlocks) -> RowBlock:
@@ -256,20 +310,22 @@ def row_block(codes: UInt[Array, "features n"], rows: ExampleBlocks) -> RowBlock
 
 
 def encode_in_memory(
-    rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
-) -> UInt[Array, "features N"]:
-    """Return the codes of the examples, in memory."""
+    rows: ExampleBlocks, bins: int, dtype: np.dtype[Any]
+) -> tuple[UInt[Array, "features N"], list[Float[Array, " _"]], bool]:
+    """Return the codes of the examples, in memory, and what `encode_rows` returns."""
     codes = np.empty((rows.features, len(rows.y)), dtype)
-    _encode_into(codes, rows, cuts)
-    return as_read_only(codes)
+    cuts, complete = encode_rows(rows, bins, codes)
+    return as_read_only(codes), cuts, complete
 
 
 def encode_in_file(
-    path: Path, rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
-) -> UInt[Array, "features N"]:
-    """Return the codes of the examples, in a file that is complete or does not exist."""
+    path: Path, rows: ExampleBlocks, bins: int, dtype: np.dtype[Any]
+) -> tuple[UInt[Array, "features N"], list[Float[Array, " _"]], bool]:
+    """Return the codes of the examples, in a file that is complete or does not exist, and what `encode_rows` does."""
+    cuts, complete = list[Float[Array, " _"]](), False
 
     def write(file: IO[bytes]) -> None:
+        nonlocal cuts, complete
         shape = (rows.features, len(rows.y))
         header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_2_0(file, header)
@@ -277,14 +333,15 @@ def encode_in_file(
         begin = file.tell()
         file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
         codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        _encode_into(codes, rows, cuts)
+        cuts, complete = encode_rows(rows, bins, codes)
         codes.flush()
 
     write_atomically(path, write)
-    return np.load(path, mmap_mode="r")
+    return np.load(path, mmap_mode="r"), cuts, complete
 
 
-def _encode_into(codes: UInt[Array, "features N"], rows: ExampleBlocks, cuts: Sequence[Float[Array, " _"]]) -> None:
+def write_codes(codes: UInt[Array, "features N"], rows: ExampleBlocks, cuts: Mapping[int, Float[Array, " _"]]) -> None:
+    """Write the codes of some features, at given thresholds."""
     encoder, begin = BlockEncoder(cuts, codes.dtype, codes.shape[1]), 0
     for block in rows.blocks():
         encoder.encode(block, codes[:, begin : begin + len(block)])

@@ -91,8 +91,6 @@ def smaller_answer(elimination: SlackElimination, answer: ConicAnswer) -> ConicA
 
 def lifted_interval(elimination: SlackElimination, interval: FormInterval) -> FormInterval:
     """Return the interval of the smaller form of an elimination with the proofs of the whole one."""
-    if elimination.form is elimination.whole:
-        return interval
     point, ray = interval.multipliers, interval.ray
     return replace(
         interval,
@@ -108,8 +106,8 @@ def lifted_interval(elimination: SlackElimination, interval: FormInterval) -> Fo
 
 def _lifted_answer(elimination: SlackElimination, answer: ConicAnswer) -> ConicAnswer:
     """Return the answer to the smaller form of an elimination as one to the whole form."""
-    if elimination.form is elimination.whole:
-        return answer
+    if not elimination.columns.size:
+        return answer  # with its active rows
     lift = elimination.direction if answer.status in UNBOUNDED else elimination.nearest_point
     y = elimination.equation_multipliers(answer.y, answer.cones)
     return replace(answer, x=lift(answer.x), y=y, active=None)
