@@ -324,7 +324,7 @@ class FormCertifier:
             self.answer = answer
             if inner_point is not None and inner_bound is not None:
                 break
-        if nearest is not None and self.interval.scaled_gap > MAX_GAP:
+        if nearest is not None and self.interval.scaled_gap > self.goal:
             self._use_points_between(nearest, inner_point, inner_bound)
         has_bound = inner_bound is not None
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
@@ -342,12 +342,12 @@ class FormCertifier:
         if inner_point is not None and inner_point is not nearest:
             start, step = nearest.x, inner_point.x - nearest.x
             for share in SHARES:
-                if not self._has_point(start + share * step, ATTEMPTS[:1]):
+                if self._is_close() or not self._has_point(start + share * step, ATTEMPTS[:1]):
                     break
         if inner_bound is not None and inner_bound is not nearest:
             first, last = multipliers_of(nearest), multipliers_of(inner_bound)
             for share in SHARES:
-                if not self._use_bound(first.blend(last, share), REFINED):
+                if self._is_close() or not self._use_bound(first.blend(last, share), REFINED):
                     break
 
     def _use_precise_answer(self) -> bool:
@@ -386,7 +386,7 @@ class FormCertifier:
                     break
                 if self.interval.use_point(points.point(answer)):
                     step = answer.x - nearest.x
-                    for share in SHARES if self.interval.scaled_gap > MAX_GAP else ():
+                    for share in SHARES if self.interval.scaled_gap > self.goal / 10 else ():
                         mean_answer = replace(nearest, x=nearest.x + share * step)
                         if not self.interval.use_point(points.point(mean_answer)):
                             break
