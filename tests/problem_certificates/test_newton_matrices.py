@@ -27,6 +27,7 @@ def random_columns(rng: np.random.Generator, n: int, count: int, order: int, n_r
     [
         ("blocks", (7, 5, 3, 2)),
         ("rows", (40, 1, 30, 1)),
+        ("rows", (3, 1, 4, 0)),  # no column has entries
         ("images", (6, 1, 4, 4)),
         ("images", (20, 1, 6, 1)),
         ("columns", (20, 1, 72, 17)),

@@ -30,7 +30,7 @@ PAIR_COST = 180.0
 SPARSE_COST = 15.0
 """Cost of a product of an entry of a sparse matrix, in the same unit."""
 
-COLUMN_COST = 450_000.0
+COLUMN_COST = 300_000.0
 """The cost of a call for each column, in the same unit."""
 
 MIN_DENSITY = 0.1
@@ -102,7 +102,7 @@ def _products_of_matrix(columns: Any, order: int) -> MatrixProducts:
     row_cost = PAIR_COST * len(stacked) ** 2
     factors: Any = dense_if_dense(columns)
     entry_cost = 2.0 * n * order**2 if isinstance(factors, np.ndarray) else SPARSE_COST * columns.nnz
-    image_cost = 2 * entry_cost * order + 2.0 * n**2 * order**2
+    image_cost = entry_cost * order + 2.0 * n * order**3 + float(n**2 * order**2)
     block_cost = float((2.0 * order**2 * sizes + 2.0 * order * sizes**2).sum()) + (COLUMN_COST + entry_cost) * n
     if row_cost <= min(image_cost, block_cost):
         return _products_of_rows(rows, stacked % order, starts)
@@ -115,7 +115,8 @@ def _products_of_matrix(columns: Any, order: int) -> MatrixProducts:
 
 def _products_of_rows(rows: Any, places: Int[Array, " r"], starts: Int[Array, " n"]) -> MatrixProducts:
     """Return the function by the pairs of rows with entries, of some places in the matrices of their columns."""
-    sums: Any = scipy.sparse.csr_array((np.ones(len(places)), np.arange(len(places)), starts))
+    parts = np.ones(len(places)), np.arange(len(places)), starts
+    sums: Any = scipy.sparse.csr_array(parts, shape=(len(starts) - 1, len(places)))
     size = max(1, MAX_ELEMENTS // max(1, len(places)))
 
     def result(Z: Array, W: Array) -> Float[Array, "n n"]:
@@ -130,17 +131,30 @@ def _products_of_rows(rows: Any, places: Int[Array, " r"], starts: Int[Array, " 
 
 
 def _products_of_images(columns: Any, order: int) -> MatrixProducts:
-    """Return the function by the products of all columns with each of both matrices."""
+    """Return the function by the images Lᵀ A_j K of all columns, for W = L Lᵀ and Z = K Kᵀ.
+
+    Rounding errors are then small also beside small entries of the result.
+    """
     n = columns.shape[0]
     stacked: Any = columns.reshape(n * order, order)
     if scipy.sparse.issparse(stacked):
         stacked = stacked.tocsr()
 
     def result(Z: Array, W: Array) -> Float[Array, "n n"]:
-        second = np.asarray(stacked @ W).reshape(n, order, order).transpose(0, 2, 1).reshape(n, order**2)
-        return np.asarray(stacked @ Z).reshape(n, order**2) @ second.T
+        halves = np.asarray(stacked @ _root(W)).reshape(n, order, order).transpose(0, 2, 1).reshape(n * order, order)
+        images = (halves @ _root(Z)).reshape(n, order**2)
+        return images @ images.T
 
     return result
+
+
+def _root(X: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Return a matrix L with L Lᵀ = X, nearly; eigenvalues that are negative by rounding become 0."""
+    try:
+        return np.linalg.cholesky(X)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(X)
+        return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _products_of_columns(

@@ -14,7 +14,7 @@ Optimization 6. Toh, Todd, Tütüncü 1999, "SDPT3", Optimization Methods and So
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,10 @@ N_POOR_STEPS = 3
 """Number of steps without progress after which the method stops."""
 
 MAX_RESIDUAL = 1e-9
-"""Relative residual that suffices."""
+"""Relative residual of points that suffices."""
+
+MAX_DUAL_RESIDUAL = 1e-6
+"""The same of multipliers: those that are returned are moved until theirs is that of rounding."""
 
 N_POINTS = 8
 """Number of the last points that are kept."""
@@ -55,6 +58,9 @@ GAP_FRACTION = 0.5
 
 N_REFINEMENTS = 3
 """Number of steps of multipliers towards exact reduced costs."""
+
+MAX_SCALED_ENTRIES = 80_000
+"""Number of entries of the matrices of all variables up to which multipliers are refined by a QR factorization."""
 
 MAX_SMALL_ORDER = 12
 """Order of matrices up to which those of one order are computed together."""
@@ -144,6 +150,18 @@ class _Batch:
         """Return G x."""
         return (self.G @ x).reshape(self.shape)
 
+    def scaled_images(self, roots: Array) -> Float[Array, "n rows"]:
+        """Return the entries of Lᵀ A L for the matrices A of each variable and the lower triangles L of some others."""
+        columns = _dense(self.G_transposed).reshape(-1, *self.shape)
+        variables, cones = np.nonzero(columns.any(axis=(2, 3)))
+        results = np.zeros(columns.shape)
+        results[variables, cones] = roots[cones].transpose(0, 2, 1) @ columns[variables, cones] @ roots[cones]
+        return results.reshape(len(columns), -1)
+
+
+def _dense(matrix: Any) -> Float[Array, "m n"]:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
 
 def _dense_if_small(matrix: Any) -> Any:
     return matrix.toarray() if math.prod(matrix.shape) <= MAX_FEW_ENTRIES else matrix
@@ -214,7 +232,7 @@ class _Method:
         factors = _inverse_factors(point.S), _inverse_factors(point.Z)
         points = list[tuple[float, float, _Point]]()
         best, n_poor = np.full(3, math.inf), 0
-        limits = np.array([goal, MAX_RESIDUAL, MAX_RESIDUAL])
+        limits = np.array([goal, MAX_RESIDUAL, MAX_DUAL_RESIDUAL])
         with np.errstate(all="ignore"):
             for _ in range(MAX_STEPS):
                 primal, dual = self._residuals(point)
@@ -356,18 +374,45 @@ class _Method:
 
     def _refined(self, Z: list[Array]) -> list[Array]:
         """Return multipliers whose reduced costs are nearly 0, by short steps in the metric of their cones."""
+        n_rows = len(self.sides) + sum(len(batch.entries) for batch in self.batches)
+        is_small = 0 < self.form.n <= n_rows and n_rows * self.form.n <= MAX_SCALED_ENTRIES
         try:
-            solve = _solver(self._gram(Z, Z))
+            step = self._steps_by_images(Z) if is_small else self._steps_by_gram(Z)
         except scipy.linalg.LinAlgError:
             return Z
         result = Z
         for _ in range(N_REFINEMENTS):
-            x = solve(self.form.c - self._sums(result))
-            result = [
-                part + _symmetric(_triple_product(matrix, image, matrix))
-                for part, matrix, image in zip(result, Z, self._images(x), strict=True)
-            ]
+            steps = step(self.form.c - self._sums(result))
+            result = [part + change for part, change in zip(result, steps, strict=True)]
         return result if all(np.isfinite(part).all() for part in result) else Z
+
+    def _steps_by_gram(self, Z: list[Array]) -> Callable[[Array], list[Array]]:
+        """Return the function that returns the shortest steps of multipliers with some sums Gᵀ of them."""
+        solve = _solver(self._gram(Z, Z))
+
+        def steps(sums: Float[Array, " n"]) -> list[Array]:
+            images = self._images(solve(sums))
+            return [_symmetric(_triple_product(part, image, part)) for part, image in zip(Z, images, strict=True)]
+
+        return steps
+
+    def _steps_by_images(self, Z: list[Array]) -> Callable[[Array], list[Array]]:
+        """Return the same by a factorization of all scaled images, whose condition is the root of that of a gram."""
+        roots = [np.linalg.cholesky(part) for part in Z[:-1]]
+        pairs = zip(self.batches, roots, strict=True)
+        parts = [*(batch.scaled_images(root) for batch, root in pairs), _dense(self.L_transposed) * Z[-1]]
+        Q, R = np.linalg.qr(np.hstack(parts).T)
+        cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
+
+        def steps(sums: Float[Array, " n"]) -> list[Array]:
+            *matrices, row_steps = np.split(Q @ scipy.linalg.solve_triangular(R, sums, trans=1), cuts)
+            changes = [
+                _symmetric(root @ matrix.reshape(root.shape) @ root.transpose(0, 2, 1))
+                for root, matrix in zip(roots, matrices, strict=True)
+            ]
+            return [*changes, Z[-1] * row_steps]
+
+        return steps
 
     def _answer(self, point: _Point, status: str) -> ConicAnswer:
         form = self.form
