@@ -64,6 +64,16 @@ def units(n: int) -> list[Any]:
     return [np.diag(row) for row in np.eye(n)]
 
 
+def costs_and_matrices(rng: np.random.Generator, n: int, order: int) -> tuple[list[float], list[Any]]:
+    """Return costs and matrices of random programs with an interior on both sides, for a constant near the identity.
+
+    A positive definite multiplier gives the costs.
+    """
+    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
+    root = rng.integers(-2, 3, (order, order)).astype(float)
+    return [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices], matrices
+
+
 def maximum_cut(n: int = 5) -> ConicProgram:
     """Return the relaxation of the maximum cut of a cycle, whose optimum is n (1 + cos(pi / n)) / 2 for odd n."""
     cycle = np.roll(np.eye(n), 1, axis=0)
@@ -153,10 +163,7 @@ def test_multipliers_that_no_point_needs_are_refused_where_the_dual_is_infeasibl
 def test_faces_that_lie_never_prove_a_bound_above_the_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     order, n = 4, 5
-    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
-    # Both sides have an interior: the identity at x = 0, and the multiplier that gives the costs.
-    root = rng.integers(-2, 3, (order, order)).astype(float)
-    costs = [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices]
+    costs, matrices = costs_and_matrices(rng, n, order)
     program = semidefinite_program(costs, matrices, np.eye(order))
     certificate = certify_problem(program)
     assert certificate.scaled_gap <= 1e-7
