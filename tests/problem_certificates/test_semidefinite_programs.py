@@ -113,6 +113,14 @@ def test_semidefinite_programs_are_certified_at_their_known_optima(
     assert certificate.scaled_gap <= gap
 
 
+def test_variables_whose_matrices_depend_on_each_other_leave_narrow_intervals() -> None:
+    constant = maximum_cut().cones[0].b.reshape(5, 5)
+    matrices = [*units(5), np.diag([1.0, 1, 0, 0, 0]), np.zeros((5, 5))]
+    certificate = certify_problem(semidefinite_program([1, 1, 1, 1, 1, 2, 0], matrices, constant))
+    assert certificate.lower - 1e-14 <= 5 * (5 + math.sqrt(5)) / 8 <= certificate.upper + 1e-14
+    assert certificate.scaled_gap <= 1e-8
+
+
 def test_a_dual_without_interior_has_a_face_of_whole_numbers() -> None:
     form = cone_form(equal_partition())
     direction = recession_direction(form)

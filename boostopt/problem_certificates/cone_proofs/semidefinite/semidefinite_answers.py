@@ -62,6 +62,9 @@ N_REFINEMENTS = 3
 MAX_SCALED_ENTRIES = 80_000
 """Number of entries of the matrices of all variables up to which multipliers are refined by a QR factorization."""
 
+MIN_INDEPENDENCE = 1e-14
+"""Distance of a scaled image of norm 1 from the others below which they are called dependent."""
+
 MAX_SMALL_ORDER = 12
 """Order of matrices up to which those of one order are computed together."""
 
@@ -376,15 +379,17 @@ class _Method:
         """Return multipliers whose reduced costs are nearly 0, by short steps in the metric of their cones."""
         n_rows = len(self.sides) + sum(len(batch.entries) for batch in self.batches)
         is_small = 0 < self.form.n <= n_rows and n_rows * self.form.n <= MAX_SCALED_ENTRIES
-        try:
-            step = self._steps_by_images(Z) if is_small else self._steps_by_gram(Z)
-        except scipy.linalg.LinAlgError:
-            return Z
-        result = Z
-        for _ in range(N_REFINEMENTS):
-            steps = step(self.form.c - self._sums(result))
-            result = [part + change for part, change in zip(result, steps, strict=True)]
-        return result if all(np.isfinite(part).all() for part in result) else Z
+        for steps_of in (self._steps_by_images, self._steps_by_gram) if is_small else (self._steps_by_gram,):
+            try:
+                steps, result = steps_of(Z), Z
+                for _ in range(N_REFINEMENTS):
+                    changes = steps(self.form.c - self._sums(result))
+                    result = [part + change for part, change in zip(result, changes, strict=True)]
+            except scipy.linalg.LinAlgError:
+                continue
+            if all(np.isfinite(part).all() for part in result):
+                return result
+        return Z
 
     def _steps_by_gram(self, Z: list[Array]) -> Callable[[Array], list[Array]]:
         """Return the function that returns the shortest steps of multipliers with some sums Gᵀ of them."""
@@ -401,11 +406,16 @@ class _Method:
         roots = [np.linalg.cholesky(part) for part in Z[:-1]]
         pairs = zip(self.batches, roots, strict=True)
         parts = [*(batch.scaled_images(root) for batch, root in pairs), _dense(self.L_transposed) * Z[-1]]
-        Q, R = np.linalg.qr(np.hstack(parts).T)
+        images = np.hstack(parts)
+        sizes = np.linalg.norm(images, axis=1)
+        Q, R = np.linalg.qr((images / sizes[:, None]).T)
+        if not np.abs(np.diag(R)).min() > MIN_INDEPENDENCE:
+            raise scipy.linalg.LinAlgError("the matrices of the variables depend on each other")
         cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
 
         def steps(sums: Float[Array, " n"]) -> list[Array]:
-            *matrices, row_steps = np.split(Q @ scipy.linalg.solve_triangular(R, sums, trans=1), cuts)
+            weights = Q @ scipy.linalg.solve_triangular(R, sums / sizes, trans=1, check_finite=False)
+            *matrices, row_steps = np.split(weights, cuts)
             changes = [
                 _symmetric(root @ matrix.reshape(root.shape) @ root.transpose(0, 2, 1))
                 for root, matrix in zip(roots, matrices, strict=True)
@@ -502,12 +512,13 @@ def _longest(factors: list[Array], directions: list[Array]) -> float:
     for L, D in zip(factors, directions, strict=True):
         if L.ndim == 1:
             smallest = min(smallest, float((D / L).min(initial=0.0)))
-        elif not np.isfinite(D).all():
+            continue
+        is_small = L.shape[1] < MIN_LANCZOS_ORDER
+        try:
+            values = np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)) if is_small else _smallest_eigenvalue(L[0], D[0])
+        except np.linalg.LinAlgError:  # numbers that are not finite
             return 0.0
-        elif L.shape[1] < MIN_LANCZOS_ORDER:
-            smallest = min(smallest, float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min()))
-        else:
-            smallest = min(smallest, _smallest_eigenvalue(L[0], D[0]))
+        smallest = min(smallest, float(np.min(values)))
     return math.inf if smallest == 0 else -1 / smallest
 
 
