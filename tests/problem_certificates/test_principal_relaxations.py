@@ -9,6 +9,7 @@ import flint
 import numpy as np
 import pytest
 import scipy.sparse
+from test_semidefinite_programs import costs_and_matrices
 
 from boostopt import ConicProgram, certify_problem, load_problem, verify
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -70,9 +71,7 @@ def test_an_optimum_at_infinity_is_certified_along_a_direction_with_tiny_eigenva
 def test_no_choice_of_rows_proves_a_bound_above_the_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     order, n = 4, 4
-    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
-    root = rng.integers(-2, 3, (order, order)).astype(float)
-    costs = [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices]
+    costs, matrices = costs_and_matrices(rng, n, order)
     program = program_of(costs, [(matrices, np.eye(order)), (matrices, 2 * np.eye(order))])
     form, certificate = cone_form(program), certify_problem(program)
     assert certificate.scaled_gap <= 1e-7

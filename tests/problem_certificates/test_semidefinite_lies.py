@@ -203,6 +203,14 @@ def thin_program(k: int) -> ConicProgram:
     return semidefinite_program([4.0**-k, 2.0 ** (1 - k), 1.0], matrices, T @ np.diag([0.0, 1, 0]) @ T.T)
 
 
+@pytest.mark.parametrize("k", [4, 6, 8])
+def test_multipliers_near_the_boundary_have_exact_reduced_costs_up_to_rounding(k: int) -> None:
+    form = cone_form(thin_program(k))
+    answers = list(semidefinite_answers(form, 1e-9))
+    residuals = [float(np.abs(form.G_transposed[0] @ answer.cones[0] - form.c).max()) for answer in answers]
+    assert len(answers) > 3 and max(residuals) <= 5e-12  # by normal equations, they are up to 1e-5
+
+
 @pytest.mark.parametrize("k", [15, 22])
 def test_a_dual_whose_interior_is_thinner_than_rounding_errors_is_proved_in_more_digits(k: int) -> None:
     program = thin_program(k)

@@ -16,9 +16,11 @@ import scipy.sparse
 from boostopt import ConicProgram, certify_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.cone_proofs.clarabel_answers import solve_form
+from boostopt.problem_certificates.cone_proofs import cone_form_interval
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form
-from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
+from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances, is_semidefinite
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     MultiplierChange,
     Multipliers,
@@ -62,10 +64,20 @@ def units(n: int) -> list[Any]:
     return [np.diag(row) for row in np.eye(n)]
 
 
-def maximum_cut() -> ConicProgram:
-    """Return the relaxation of the maximum cut of the cycle of 5, whose optimum is 5 (5 + sqrt 5) / 8."""
-    cycle = np.roll(np.eye(5), 1, axis=0)
-    return semidefinite_program(np.ones(5), units(5), -(2 * np.eye(5) - cycle - cycle.T) / 4)
+def costs_and_matrices(rng: np.random.Generator, n: int, order: int) -> tuple[list[float], list[Any]]:
+    """Return costs and matrices of random programs with an interior on both sides, for a constant near the identity.
+
+    A positive definite multiplier gives the costs.
+    """
+    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
+    root = rng.integers(-2, 3, (order, order)).astype(float)
+    return [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices], matrices
+
+
+def maximum_cut(n: int = 5) -> ConicProgram:
+    """Return the relaxation of the maximum cut of a cycle, whose optimum is n (1 + cos(pi / n)) / 2 for odd n."""
+    cycle = np.roll(np.eye(n), 1, axis=0)
+    return semidefinite_program(np.ones(n), units(n), -(2 * np.eye(n) - cycle - cycle.T) / 4)
 
 
 def equal_partition() -> ConicProgram:
@@ -87,7 +99,11 @@ def duality_gap() -> ConicProgram:
 
 @pytest.mark.parametrize(
     ("program", "optimum", "gap"),
-    [(maximum_cut(), 5 * (5 + math.sqrt(5)) / 8, 1e-8), (equal_partition(), 36.0, 1e-6)],
+    [
+        (maximum_cut(), 5 * (5 + math.sqrt(5)) / 8, 1e-8),
+        (maximum_cut(75), 75 * (1 + math.cos(math.pi / 75)) / 2, 1e-8),
+        (equal_partition(), 36.0, 1e-6),
+    ],
 )
 def test_semidefinite_programs_are_certified_at_their_known_optima(
     program: ConicProgram, optimum: float, gap: float
@@ -95,6 +111,14 @@ def test_semidefinite_programs_are_certified_at_their_known_optima(
     certificate = certify_problem(program)
     assert certificate.lower - 1e-14 <= optimum <= certificate.upper + 1e-14
     assert certificate.scaled_gap <= gap
+
+
+def test_variables_whose_matrices_depend_on_each_other_leave_narrow_intervals() -> None:
+    constant = maximum_cut().cones[0].b.reshape(5, 5)
+    matrices = [*units(5), np.diag([1.0, 1, 0, 0, 0]), np.zeros((5, 5))]
+    certificate = certify_problem(semidefinite_program([1, 1, 1, 1, 1, 2, 0], matrices, constant))
+    assert certificate.lower - 1e-14 <= 5 * (5 + math.sqrt(5)) / 8 <= certificate.upper + 1e-14
+    assert certificate.scaled_gap <= 1e-8
 
 
 def test_a_dual_without_interior_has_a_face_of_whole_numbers() -> None:
@@ -147,10 +171,7 @@ def test_multipliers_that_no_point_needs_are_refused_where_the_dual_is_infeasibl
 def test_faces_that_lie_never_prove_a_bound_above_the_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     order, n = 4, 5
-    matrices = [M + M.T for M in rng.integers(-3, 4, (n, order, order)).astype(float)]
-    # Both sides have an interior: the identity at x = 0, and the multiplier that gives the costs.
-    root = rng.integers(-2, 3, (order, order)).astype(float)
-    costs = [float(np.vdot(M, root @ root.T + np.eye(order))) for M in matrices]
+    costs, matrices = costs_and_matrices(rng, n, order)
     program = semidefinite_program(costs, matrices, np.eye(order))
     certificate = certify_problem(program)
     assert certificate.scaled_gap <= 1e-7
@@ -200,6 +221,36 @@ def test_matrices_of_a_group_are_proved_one_by_one_and_together(depth: float) ->
     wide = np.where(np.arange(3 * 36) < 72, 1e-15, 1.0)
     assert are_members(group, (np.tile(deep.ravel(), 3), wide)).tolist() == [True, True, False]
     np.testing.assert_allclose(distances(group, mids), [2, depth, 2], atol=1e-15)
+
+
+def test_matrices_proved_together_are_those_proved_alone() -> None:
+    rng = np.random.default_rng(0)
+    order, count, forms = 4, 200, replace(equal_partition(), cones=())
+    empty = ConeConstraint("semidefinite", scipy.sparse.csr_array((order**2, forms.shape[1])), np.zeros(order**2))
+    group = cone_form(replace(forms, cones=(empty,) * count)).groups[0]
+    roots = rng.normal(size=(count, order, order)) * 10.0 ** rng.integers(-4, 5, (count, 1, order))
+    mids = roots @ roots.transpose(0, 2, 1)
+    scales = 10.0 ** rng.integers(-6, 7, (count, order))  # which powers of two make up for
+    mids *= scales[:, :, None] * scales[:, None, :]
+    mids -= rng.choice([0.0, 1e-20, 1e-3], (count, 1, 1)) * np.eye(order) * scales[:, :, None] ** 2
+    mids[:20, 0], mids[:20, :, 0] = 0.0, 0.0
+    radii = np.abs(mids) * 10.0 ** rng.integers(-20, -6, (count, 1, 1))
+    expected = [is_semidefinite(*pair) for pair in zip(mids, radii, strict=True)]
+    assert are_members(group, (mids.ravel(), radii.ravel())).tolist() == expected
+    assert 40 < sum(expected) < 160
+
+
+def test_points_and_multipliers_between_two_answers_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = cone_form(one_matrix([1.0, 0, 0, 1], [0, 1.0, 1, 0]))  # [[x, 1], [1, x]]: the optimum is 1
+
+    def answers(*_: Any) -> Any:
+        for slack in (0.0, 1e-7):
+            Z = np.array([0.5, -0.5 + slack, -0.5 + slack, 0.5])
+            yield ConicAnswer(np.array([1.0 + slack]), np.zeros(0), np.zeros(0), [Z], "Solved")
+
+    monkeypatch.setattr(cone_form_interval, "semidefinite_answers", answers)
+    interval = FormCertifier(form, 1e-9).run()
+    assert 1 - 3e-9 <= interval.lower <= 1 <= interval.upper <= 1 + 1.1e-9
 
 
 def test_answers_of_the_interior_point_method_agree_with_those_of_clarabel() -> None:

@@ -95,6 +95,9 @@ SMALLEST_FRACTION = 3e-11
 SHARES = (0.5, 0.2, 0.1, 0.03, 0.01)
 """Fractions of the way from an answer to one with more slack, tried until one is not proved."""
 
+N_BISECTIONS = 3
+"""Number of fractions that are tried between the smallest one that is proved and the next one."""
+
 MAX_TIGHT_SLACK = 1e-5
 """Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
 
@@ -338,7 +341,7 @@ class FormCertifier:
             self.answer = answer
             if inner_point is not None and inner_bound is not None:
                 break
-        if nearest is not None and self.interval.scaled_gap > MAX_GAP:
+        if nearest is not None and self.interval.scaled_gap > self.goal:
             self._use_points_between(nearest, inner_point, inner_bound)
         has_bound = inner_bound is not None
         if self.interval.scaled_gap > MAX_GAP and has_precise_answer(self.form):
@@ -355,14 +358,10 @@ class FormCertifier:
         """Use points and multipliers between the most accurate answer and those that are proved, with more slack."""
         if inner_point is not None and inner_point is not nearest:
             start, step = nearest.x, inner_point.x - nearest.x
-            for share in SHARES:
-                if not self._has_point(start + share * step, ATTEMPTS[:1]):
-                    break
+            use_shares(lambda share: self._has_point(start + share * step, ATTEMPTS[:1]), self._is_close)
         if inner_bound is not None and inner_bound is not nearest:
             first, last = multipliers_of(nearest), multipliers_of(inner_bound)
-            for share in SHARES:
-                if not self._use_bound(first.blend(last, share), REFINED):
-                    break
+            use_shares(lambda share: self._use_bound(first.blend(last, share), REFINED), self._is_close)
 
     def _use_precise_answer(self) -> bool:
         """Use a point and multipliers with more digits than floats have; return whether a bound is proved."""
@@ -399,13 +398,18 @@ class FormCertifier:
                 if self.interval.scaled_gap <= self.goal:
                     break
                 if self.interval.use_point(points.point(answer)):
-                    step = answer.x - nearest.x
-                    for share in SHARES if self.interval.scaled_gap > MAX_GAP else ():
-                        mean_answer = replace(nearest, x=nearest.x + share * step)
-                        if not self.interval.use_point(points.point(mean_answer)):
-                            break
+                    self._use_face_points_between(points, nearest, answer)
                     break
         return has_bound
+
+    def _use_face_points_between(self, points: FacePoints, nearest: ConicAnswer, inner_point: ConicAnswer) -> None:
+        """Use points of a face between the most accurate answer and one whose point is proved."""
+        step = inner_point.x - nearest.x
+
+        def attempt(share: float) -> bool:
+            return self.interval.use_point(points.point(replace(nearest, x=nearest.x + share * step)))
+
+        use_shares(attempt, lambda: self.interval.scaled_gap <= self.goal / 10)
 
     def _use_plainly(self, answer: ConicAnswer) -> tuple[bool, bool]:
         """Use a point and multipliers as they are, or else in the face of the constraints that hold with equality.
@@ -735,6 +739,19 @@ def least_fraction(attempt: Callable[[float], bool], is_enough: Callable[[], boo
     if not is_enough():
         attempt(math.sqrt(previous * fraction))
     return True
+
+
+def use_shares(attempt: Callable[[float], bool], is_enough: Callable[[], bool]) -> None:
+    """Call an attempt with `SHARES` until one fails, and then with some between the last two."""
+    smallest, failed_share = 1.0, 0.0
+    shares = iter(SHARES)
+    while not failed_share and not is_enough() and (share := next(shares, None)) is not None:
+        smallest, failed_share = (share, 0.0) if attempt(share) else (smallest, share)
+    for _ in range(N_BISECTIONS if failed_share else 0):
+        if is_enough():
+            return
+        share = math.sqrt(smallest * failed_share)
+        smallest, failed_share = (share, failed_share) if attempt(share) else (smallest, share)
 
 
 def without_dependent_equations(form: ConeForm) -> ConeForm:

@@ -47,8 +47,8 @@ def are_members(group: ConeGroup, values: Enclosure, is_dual: bool = False) -> B
     if group.kind == "semidefinite":
         order = math.isqrt(group.size)
         pairs = mids.reshape(group.count, order, order), radii.reshape(group.count, order, order)
-        if group.count > 1 and order > 0 and is_finite.all() and _are_definite(*pairs):
-            return is_finite
+        if group.count > 1 and order > 0 and is_finite.all():
+            return _are_semidefinite(*pairs)
         results = [bool(flag) and is_semidefinite(*pair) for flag, *pair in zip(is_finite, *pairs, strict=True)]
         return np.array(results, dtype=bool)
     results = np.zeros(len(is_finite), dtype=bool)
@@ -132,19 +132,39 @@ def is_semidefinite(mid: Float[Array, "n n"], radius: Float[Array, "n n"]) -> bo
     return scaled is None or scaled.is_proved
 
 
-def _are_definite(mids: Float[Array, "k n n"], radii: Float[Array, "k n n"]) -> bool:
-    """Return whether all matrices of many enclosures are proved semidefinite at once, as by `is_semidefinite`."""
+def _are_semidefinite(mids: Float[Array, "k n n"], radii: Float[Array, "k n n"]) -> Bool[Array, " k"]:
+    """Return for each of many finite enclosures what `is_semidefinite` does, of most of them at once."""
+    results = _are_definite(mids, radii)
+    diagonals = mids.diagonal(axis1=1, axis2=2)
+    for k in np.flatnonzero(~results & (diagonals <= 0).any(axis=1)).tolist():  # rows of zeros are left out
+        results[k] = is_semidefinite(mids[k], radii[k])
+    rest = np.flatnonzero(~results & (diagonals > 0).all(axis=1))
+    if rest.size:
+        sums = scaling_exponents(diagonals[rest])
+        with np.errstate(over="ignore"):
+            results[rest] = _are_definite(np.ldexp(mids[rest], sums), np.ldexp(radii[rest], sums) + SMALLEST)
+    return results
+
+
+def _are_definite(mids: Float[Array, "k n n"], radii: Float[Array, "k n n"]) -> Bool[Array, " k"]:
+    """Return which of many enclosures Cholesky's method proves semidefinite, with all their rows and columns.
+
+    It is only tried where the eigenvalues do not rule it out.
+    """
     n = mids.shape[1]
     triangles = np.tril(mids) + np.tril(mids, -1).transpose(0, 2, 1)
     stray = np.abs(mids - triangles) + radii
     norms = np.maximum(stray.sum(axis=1).max(axis=1), stray.sum(axis=2).max(axis=1)) * INFLATION
     traces = np.abs(triangles.diagonal(axis1=1, axis2=2)).sum(axis=1)
     needs = _need(n, norms, traces)
+    results = _smallest_eigenvalues(triangles) > needs / 4
+    triangles[results] -= needs[results, None, None] * np.eye(n)
     try:
-        factors = np.linalg.cholesky(triangles - needs[:, None, None] * np.eye(n))
+        results[results] = np.isfinite(np.linalg.cholesky(triangles[results])).all(axis=(1, 2))
     except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(factors).all())
+        for k in np.flatnonzero(results).tolist():
+            results[k] = _factors(triangles[k])
+    return results
 
 
 def _need(n: int, norm_radius: Any, trace: Any) -> Any:
@@ -153,10 +173,10 @@ def _need(n: int, norm_radius: Any, trace: Any) -> Any:
     return (norm_radius + 2 * error) * (1 + 1e-6) + n * n * SMALLEST
 
 
-def scaling_exponents(diagonal: Float[Array, " n"]) -> Int[Array, "n n"]:
+def scaling_exponents(diagonal: Float[Array, "*k n"]) -> Int[Array, "*k n n"]:
     """Return exponents of powers of two with which rows and columns get a diagonal near 1; it must be positive."""
     exponents = -(np.frexp(diagonal)[1] // 2)
-    return exponents[:, None] + exponents
+    return exponents[..., :, None] + exponents[..., None, :]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure, blended_en
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import product, summed_enclosure
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
 from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     enclose_solution,
@@ -185,6 +185,13 @@ def dual_bound(
     if face is not None and not face.is_exact:
         return DualBound(-math.inf, "the vectors of the face are not whole numbers with the pivots that it states")
     start = _start(form, point, change, shifts, face)
+    if change.power == 0.0 and face is None:
+        # These hardly change: what is not proved of them as they are, is not proved with their errors either.
+        pairs = zip(form.groups, start.point.cones, strict=True)
+        for group, z in (pair for pair in pairs if pair[0].kind == "semidefinite"):
+            is_bad = ~are_members(group, (z, np.zeros(len(z))), is_dual=True)
+            if is_bad.any():
+                return _failed_multiplier(group, is_bad)
     enclosed = _enclosed(form, start, dependent, change.is_snapped and change.finds_dependence, face)
     if enclosed is None:
         return DualBound(-math.inf, NO_DUAL_SOLUTION)
@@ -459,7 +466,7 @@ def _bound(
     for k, (group, z) in enumerate(zip(form.groups, enclosed.cones, strict=True)):
         is_bad = ~are_members(group, z if face is None else face.completed(k, z), is_dual=True)
         if is_bad.any():
-            return DualBound(-math.inf, f"the multiplier of {group.names[int(np.argmax(is_bad))]} is not proved")
+            return _failed_multiplier(group, is_bad)
         _add_products(terms, errors, (-z[0], z[1]), group.h)
     _add_products(terms, errors, enclosed.y, form.e)
     for values, low, high, names, word in (
@@ -497,6 +504,11 @@ def _bound(
         return DualBound(-math.inf, "the bound overflows")
     mids = Multipliers(enclosed.y[0], enclosed.rows[0], [z[0] for z in enclosed.cones], enclosed.w[0])
     return DualBound(math.nextafter(total, -math.inf), point=mids)
+
+
+def _failed_multiplier(group: ConeGroup, is_bad: Bool[Array, " k"]) -> DualBound:
+    """Return no bound, because some multipliers of a group are not proved."""
+    return DualBound(-math.inf, f"the multiplier of {group.names[int(np.argmax(is_bad))]} is not proved")
 
 
 def _add_products(terms: list[float], errors: list[float], values: Enclosure, limits: Float[Array, " k"]) -> None:

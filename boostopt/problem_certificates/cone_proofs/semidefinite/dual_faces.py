@@ -25,11 +25,8 @@ from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import summed_enclosure
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, columns_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre
-from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import (
-    MAX_DENSE_ENTRIES,
-    MIN_DENSITY,
-    semidefinite_answers,
-)
+from boostopt.problem_certificates.cone_proofs.semidefinite.newton_matrices import dense_if_dense
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers import semidefinite_answers
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
@@ -333,10 +330,9 @@ def reduced_form(form: ConeForm, face: DualFace) -> ReducedForm:
             groups.append(ConeGroup("semidefinite", size**2, 0.0, scipy.sparse.csr_array(G), h, names, positions))
     R = form.R[~face.is_zero_row]
     images: Any = scipy.sparse.vstack([R, *(group.G for group in groups)], format="csc")
-    is_dense = images.nnz > MIN_DENSITY * np.prod(images.shape) and images.nnz <= MAX_DENSE_ENTRIES
-    factor = images.toarray() if is_dense else images
+    factor = dense_if_dense(images)
     products: Any = factor.T @ factor
-    gram = np.asarray(products if is_dense else products.toarray())
+    gram = products if isinstance(factor, np.ndarray) else np.asarray(products.toarray())
     columns = _independent_columns(gram)
     reduced = replace(
         form,

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import flint
 import numpy as np
@@ -169,9 +170,16 @@ def precise_answer(form: ConeForm, goal: float) -> PreciseAnswer | None:
         return _PreciseMethod(form, precise_blocks(form)).run(goal)
 
 
-def precise_blocks(form: ConeForm) -> list[PreciseBlock]:
-    """Return the semidefinite matrices of a form, group by group."""
-    return [block for group in form.groups for block in _blocks(group.G, group.h, group.size)]
+def precise_blocks(form: ConeForm) -> Sequence[PreciseBlock]:
+    """Return the semidefinite matrices of a form, group by group. They are exact, and made once for each form."""
+    blocks = _blocks_of_forms.get(form)
+    if blocks is None:
+        blocks = tuple(block for group in form.groups for block in _blocks(group.G, group.h, group.size))
+        _blocks_of_forms[form] = blocks
+    return blocks
+
+
+_blocks_of_forms: WeakKeyDictionary[ConeForm, Sequence[PreciseBlock]] = WeakKeyDictionary()
 
 
 def _blocks(G: Any, h: Any, size: int) -> list[PreciseBlock]:

@@ -109,7 +109,7 @@ def _bound(form: ConeForm, multipliers: list[Matrix]) -> DualBound:
     return DualBound(lower, point=_in_floats(form, multipliers))
 
 
-def _corrected(form: ConeForm, blocks: list[PreciseBlock], multipliers: list[Matrix]) -> list[Matrix] | None:
+def _corrected(form: ConeForm, blocks: Sequence[PreciseBlock], multipliers: list[Matrix]) -> list[Matrix] | None:
     """Return enclosures of multipliers with exact reduced costs, near some of radius 0; None without a proof."""
     gram = [[ZERO] * form.n for _ in range(form.n)]
     residual = balls(form.c)

@@ -14,10 +14,8 @@ Optimization 6. Toh, Todd, Tütüncü 1999, "SDPT3", Optimization Methods and So
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,10 +23,14 @@ import scipy.linalg
 import scipy.sparse
 import scipy.sparse.csgraph
 
-from boostopt._utils.array_types import Array, Bool, Float, Int
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.solver_clock import count_answers, solver_call
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import HUGE, ConicAnswer
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, row_norms
+from boostopt.problem_certificates.cone_proofs.semidefinite.newton_matrices import matrix_products
+
+LAPACK: Any = scipy.linalg.lapack
+"""SciPy's factorizations, which have no annotations."""
 
 MAX_STEPS = 100
 """Maximum number of Newton steps."""
@@ -43,7 +45,10 @@ N_POOR_STEPS = 3
 """Number of steps without progress after which the method stops."""
 
 MAX_RESIDUAL = 1e-9
-"""Relative residual that suffices."""
+"""Relative residual of points that suffices."""
+
+MAX_DUAL_RESIDUAL = 1e-6
+"""The same of multipliers: those that are returned are moved until theirs is that of rounding."""
 
 N_POINTS = 8
 """Number of the last points that are kept."""
@@ -54,20 +59,32 @@ GAP_FRACTION = 0.5
 N_REFINEMENTS = 3
 """Number of steps of multipliers towards exact reduced costs."""
 
-MAX_ELEMENTS = 4_000_000
-"""Number of products of entries that are computed together."""
+MAX_SCALED_ENTRIES = 80_000
+"""Number of entries of the matrices of all variables up to which multipliers are refined by a QR factorization."""
 
-PRODUCT_COST = 50.0
-"""Cost of a product of gathered entries, in operations of a product of dense matrices."""
+MIN_INDEPENDENCE = 1e-14
+"""Distance of a scaled image of norm 1 from the others below which they are called dependent."""
 
-COLUMN_COST = 100_000.0
-"""The cost of each column besides, in the same unit."""
+MAX_SMALL_ORDER = 12
+"""Order of matrices up to which those of one order are computed together."""
 
-MIN_DENSITY = 0.1
-"""Share of the entries of the matrices above which they are multiplied as dense ones."""
+MAX_FEW_ENTRIES = 50_000
+"""Number of entries of a matrix up to which it is multiplied with vectors as a dense one."""
 
-MAX_DENSE_ENTRIES = 10_000_000
-"""Number of these entries up to which they are."""
+MIN_LANCZOS_ORDER = 60
+"""Order from which on a smallest eigenvalue is found by the method of Lanczos."""
+
+N_LANCZOS_STEPS = 60
+"""Number of its steps after which all eigenvalues are computed."""
+
+LANCZOS_ERROR = 0.005
+"""Relative error of an eigenvalue that suffices."""
+
+N_UNTRIED_STEPS = 5
+"""Number of its steps between two looks at this error."""
+
+SHORTER = 0.8
+"""Factor of a step whose end lies outside the cones."""
 
 MAX_PROGRAM_SIZE = 3000
 """Number of variables up to which the method is used: its Newton matrix is dense."""
@@ -114,95 +131,43 @@ class _Batch:
         For each entry of the matrices, in C order, its row of the group; shape (k * order^2,).
     group, place
         The group, and its position in the form.
+
+    Attributes
+    ----------
+    gram
+        The function that returns Gᵀ (Z (x) S^-1) G.
     """
 
     def __init__(self, order: int, entries: Int[Array, " rows"], group: ConeGroup, place: int) -> None:
         self.order, self.place, self.entries = order, place, entries
         self.count = len(entries) // order**2
         self.shape = (self.count, order, order)
-        self.G: Any = scipy.sparse.csr_array(group.G[entries])
         self.h = group.h[entries].reshape(self.shape)
-        self.G_transposed: Any = scipy.sparse.csr_array(self.G.T)
-        self.G_norms = np.sqrt(np.asarray((self.G * self.G).sum(axis=0)).ravel())
-        self._support = np.flatnonzero(np.diff(self.G.indptr))
-        self._supported: Any = scipy.sparse.csr_array(self.G[self._support].T)
-        columns: Any = scipy.sparse.csc_array(self.G)
-        columns.sort_indices()
-        self._used = np.flatnonzero(np.diff(columns.indptr))
-        self._blocks = self._dense_blocks(columns) if self.count == 1 else []
-        sizes = [len(rows) for rows, _ in self._blocks]
-        dense_cost = sum(2.0 * order**2 * size + 2.0 * order * size**2 + COLUMN_COST for size in sizes)
-        self._is_sparse = self.count == 1 and PRODUCT_COST * len(self._support) * columns.nnz < dense_cost
-        self._columns = columns
-        is_dense = self.count == 1 and not self._is_sparse and columns.nnz > MIN_DENSITY * np.prod(columns.shape)
-        self._dense = self.G_transposed.toarray() if is_dense and columns.nnz <= MAX_DENSE_ENTRIES else None
-
-    @cached_property
-    def _images(self) -> list[tuple[Int[Array, " k"], Float[Array, "k n n"], Int[Array, " t"], Bool[Array, "k n n"]]]:
-        """The matrices of each column with entries, by their cones, and the places of their images in G x."""
-        columns, results = self._columns, list[tuple[Array, Array, Array, Array]]()
-        positions = np.full(self.shape, -1)
-        positions.ravel()[self._support] = np.arange(len(self._support))
-        for j in self._used.tolist():
-            part = slice(columns.indptr[j], columns.indptr[j + 1])
-            numbers, rests = np.divmod(columns.indices[part], self.order**2)
-            cones = np.unique(numbers)
-            dense = np.zeros((len(cones), self.order**2))
-            dense[np.searchsorted(cones, numbers), rests] = columns.data[part]
-            targets = positions[cones]
-            has_target = targets >= 0
-            results.append((cones, dense.reshape(-1, self.order, self.order), targets[has_target], has_target))
-        return results
-
-    def _dense_blocks(self, columns: Any) -> list[tuple[Int[Array, " k"], Float[Array, "k k"]]]:
-        """Return for each column of a matrix that has entries the rows of its matrix with entries, and the rest."""
-        results = list[tuple[Array, Array]]()
-        for j in self._used.tolist():
-            part = slice(columns.indptr[j], columns.indptr[j + 1])
-            first, second = np.divmod(columns.indices[part], self.order)
-            rows = np.union1d(first, second)
-            block = np.zeros((len(rows), len(rows)))
-            block[np.searchsorted(rows, first), np.searchsorted(rows, second)] = columns.data[part]
-            results.append((rows, block))
-        return results
+        G: Any = scipy.sparse.csr_array(group.G[entries])
+        columns: Any = scipy.sparse.csr_array(G.T)
+        self.G_norms = np.sqrt(np.bincount(G.indices, G.data**2, minlength=G.shape[1]))
+        self.gram = matrix_products(columns, order)
+        self.G, self.G_transposed = _dense_if_small(G), _dense_if_small(columns)
 
     def values(self, x: Float[Array, " n"]) -> Array:
         """Return G x."""
-        return np.asarray(self.G @ x).reshape(self.shape)
+        return (self.G @ x).reshape(self.shape)
 
-    def gram(self, Z: Array, inverse: Array) -> Float[Array, "n n"]:
-        """Return Gᵀ (Z (x) S^-1) G."""
-        n, order, columns = self.G.shape[1], self.order, self._columns
-        result = np.zeros((n, n))
-        if self._is_sparse:
-            first, second = np.divmod(self._support, order)
-            rows, places = np.divmod(columns.indices, order)
-            size = max(1, MAX_ELEMENTS // max(1, len(self._support)))
-            for start in range(0, columns.nnz, size):
-                part = slice(start, start + size)
-                products = Z[0][np.ix_(first, rows[part])] * inverse[0][np.ix_(second, places[part])]
-                ends = np.clip(columns.indptr - start, 0, products.shape[1])
-                block = scipy.sparse.csc_array(
-                    (columns.data[part], np.arange(products.shape[1]), ends), shape=(products.shape[1], n)
-                )
-                result += np.asarray(self._supported @ np.asarray((block.T @ products.T).T))
-            return result
-        if self.count == 1:
-            images = (Z[0][:, rows] @ (block @ inverse[0][rows]) for rows, block in self._blocks)
-            if self._dense is None:
-                for j, image in zip(self._used.tolist(), images, strict=True):
-                    result[:, j] = self.G_transposed @ image.ravel()
-                return result
-            size = max(1, MAX_ELEMENTS // order**2)
-            for start in range(0, len(self._used), size):
-                part = self._used[start : start + size]
-                result[:, part] = self._dense @ np.stack([image.ravel() for image in islice(images, len(part))]).T
-            return result
-        images = np.zeros((len(self._used), len(self._support)))
-        for row, (cones, matrices, targets, has_target) in zip(images, self._images, strict=True):
-            row[targets] = (Z[cones] @ matrices @ inverse[cones])[has_target]
-        result[:, self._used] = np.asarray(self._supported @ images.T)
-        return result
+    def scaled_images(self, roots: Array) -> Float[Array, "n rows"]:
+        """Return the entries of Lᵀ A L for the matrices A of each variable and the lower triangles L of some others."""
+        columns = _dense(self.G_transposed).reshape(-1, *self.shape)
+        variables, cones = np.nonzero(columns.any(axis=(2, 3)))
+        results = np.zeros(columns.shape)
+        results[variables, cones] = roots[cones].transpose(0, 2, 1) @ columns[variables, cones] @ roots[cones]
+        return results.reshape(len(columns), -1)
+
+
+def _dense(matrix: Any) -> Float[Array, "m n"]:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def _dense_if_small(matrix: Any) -> Any:
+    return matrix.toarray() if math.prod(matrix.shape) <= MAX_FEW_ENTRIES else matrix
 
 
 def _batches(group: ConeGroup, place: int) -> list[_Batch]:
@@ -218,7 +183,15 @@ def _batches(group: ConeGroup, place: int) -> list[_Batch]:
             entries = (k * group.size + block[:, None] * order + block).ravel()
             if has_entry[entries].any():
                 blocks.setdefault(len(block), []).append(entries)
-    return [_Batch(size, np.concatenate(parts), group, place) for size, parts in blocks.items()]
+    return [
+        _Batch(size, entries, group, place)
+        for size, parts in blocks.items()
+        for entries in ([np.concatenate(parts)] if size <= MAX_SMALL_ORDER else parts)
+    ]
+
+
+_Factors = list[Array] | None
+"""The factors of `_inverse_factors`."""
 
 
 @dataclass
@@ -239,9 +212,11 @@ class _Method:
         unit: Any = scipy.sparse.eye_array(form.n, format="csr")
         self._limits = [form.row_lower > -HUGE, form.row_upper < HUGE, form.lower > -HUGE, form.upper < HUGE]
         has_row_lower, has_row_upper, has_lower, has_upper = self._limits
-        self.L: Any = scipy.sparse.csr_array(
+        L: Any = scipy.sparse.csr_array(
             scipy.sparse.vstack([form.R[has_row_lower], -form.R[has_row_upper], unit[has_lower], -unit[has_upper]])
         )
+        self.L_norms = row_norms(L)
+        self.L, self.L_transposed = _dense_if_small(L), _dense_if_small(scipy.sparse.csr_array(L.T))
         self.sides = -np.concatenate(
             [
                 form.row_lower[has_row_lower],
@@ -257,12 +232,14 @@ class _Method:
         if not self.degree:
             return
         point, status = self._start(), "InsufficientProgress"
+        factors = _inverse_factors(point.S), _inverse_factors(point.Z)
         points = list[tuple[float, float, _Point]]()
         best, n_poor = np.full(3, math.inf), 0
-        limits = np.array([goal, MAX_RESIDUAL, MAX_RESIDUAL])
+        limits = np.array([goal, MAX_RESIDUAL, MAX_DUAL_RESIDUAL])
         with np.errstate(all="ignore"):
             for _ in range(MAX_STEPS):
-                errors = self._errors(point)
+                primal, dual = self._residuals(point)
+                errors = self._errors(point, primal, dual)
                 is_done = bool((errors <= limits).all())
                 # The gap relative to its scale may grow where the objective changes its sign.
                 progress = np.array([self._products(point.S, point.Z), *errors[1:]])
@@ -273,11 +250,11 @@ class _Method:
                     points[-1] = entry
                 n_poor = 0 if ((progress < 0.9 * best) & (errors > limits)).any() else n_poor + 1
                 best = np.minimum(best, progress)
-                step = None if is_done or n_poor > N_POOR_STEPS else self._step(point)
+                step = None if is_done or n_poor > N_POOR_STEPS else self._step(point, factors, primal, dual)
                 if step is None:
                     status = "Solved" if is_done else status
                     break
-                point = step
+                point, factors = step
         for _, _, point in reversed(points):
             with np.errstate(all="ignore"):
                 result = self._answer(point, status)
@@ -294,33 +271,39 @@ class _Method:
             root = math.sqrt(batch.order)
             S.append(max(10.0, root, size) * unit)
             Z.append(max(10.0, root, batch.order * ratio) * unit)
-        norms = np.sqrt(np.asarray((self.L * self.L).sum(axis=1)).ravel())
-        largest = max(10.0, float(norms.max(initial=0.0)), float(np.abs(self.sides).max(initial=0.0)))
+        largest = max(10.0, float(self.L_norms.max(initial=0.0)), float(np.abs(self.sides).max(initial=0.0)))
         S.append(np.full(len(self.sides), largest))
         Z.append(np.full(len(self.sides), max(10.0, float(scales.max(initial=0.0)))))
         return _Point(np.zeros(form.n), S, Z)
 
     def _residuals(self, point: _Point) -> tuple[list[Array], Float[Array, " n"]]:
         """Return G x + h - S and c - Gᵀ Z."""
-        constants = [*(batch.h for batch in self.batches), self.sides]
-        images = self._images(point.x)
-        primal = [image + h - S for image, h, S in zip(images, constants, point.S, strict=True)]
+        primal = [value - S for value, S in zip(self._values(point.x), point.S, strict=True)]
         return primal, self.form.c - self._sums(point.Z)
+
+    def _values(self, x: Float[Array, " n"]) -> list[Array]:
+        """Return G x + h."""
+        constants = [*(batch.h for batch in self.batches), self.sides]
+        return [image + h for image, h in zip(self._images(x), constants, strict=True)]
 
     def _images(self, x: Float[Array, " n"]) -> list[Array]:
         """Return G x."""
-        return [*(batch.values(x) for batch in self.batches), np.asarray(self.L @ x)]
+        return [*(batch.values(x) for batch in self.batches), self.L @ x]
 
     def _sums(self, matrices: list[Array]) -> Float[Array, " n"]:
         """Return Gᵀ of some matrices."""
-        total = np.asarray(self.L.T @ matrices[-1])
+        total = self.L_transposed @ matrices[-1]
         for batch, matrix in zip(self.batches, matrices[:-1], strict=True):
             total = total + batch.G_transposed @ matrix.ravel()
         return total
 
     def _gram(self, Z: list[Array], inverses: list[Array]) -> Float[Array, "n n"]:
         """Return the symmetric part of Gᵀ (Z (x) S^-1) G."""
-        total: Any = (self.L.T @ scipy.sparse.diags_array(Z[-1] * inverses[-1]) @ self.L).toarray()
+        weights = Z[-1] * inverses[-1]
+        if isinstance(self.L, np.ndarray):
+            total = (self.L_transposed * weights) @ self.L
+        else:
+            total = (self.L_transposed @ scipy.sparse.diags_array(weights) @ self.L).toarray()
         for batch, matrices, blocks in zip(self.batches, Z[:-1], inverses[:-1], strict=True):
             total = total + batch.gram(matrices, blocks)
         return (total + total.T) / 2
@@ -328,9 +311,8 @@ class _Method:
     def _products(self, first: list[Array], second: list[Array]) -> float:
         return sum(float(np.vdot(a, b)) for a, b in zip(first, second, strict=True))
 
-    def _errors(self, point: _Point) -> Float[Array, " k"]:
+    def _errors(self, point: _Point, primal: list[Array], dual: Float[Array, " n"]) -> Float[Array, " k"]:
         """Return the relative gap and the relative residuals of both sides."""
-        primal, dual = self._residuals(point)
         value = float(self.form.c @ point.x)
         scale = max(1.0, abs(value + self.form.offset))
         gap = self._products(point.S, point.Z) / scale
@@ -339,70 +321,108 @@ class _Method:
         dual_error = float(np.abs(dual).max(initial=0.0)) / (1 + self.form.cost_scale)
         return np.nan_to_num(np.array([gap, primal_error, dual_error]), nan=math.inf)
 
-    def _step(self, point: _Point) -> _Point | None:
-        """Return the point after a step; None if there is no step that is long enough."""
-        primal, dual = self._residuals(point)
+    def _step(
+        self, point: _Point, factors: tuple[_Factors, _Factors], primal: list[Array], dual: Float[Array, " n"]
+    ) -> tuple[_Point, tuple[_Factors, _Factors]] | None:
+        """Return the point after a step, with its factors; None if there is no step that is long enough."""
+        S_factors, Z_factors = factors
+        if S_factors is None or Z_factors is None:
+            return None
+        inverses = [_inverse(factor) for factor in S_factors]
         try:
-            inverses = [np.linalg.inv(S) for S in point.S[:-1]]
-            inverses = [(part + part.transpose(0, 2, 1)) / 2 for part in inverses] + [1 / point.S[-1]]
             solve = _solver(self._gram(point.Z, inverses))
-        except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
+        except scipy.linalg.LinAlgError:
             return None
         mu = self._products(point.S, point.Z) / self.degree
-        S_factors, Z_factors = ([_inverse_factor(part) for part in parts] for parts in (point.S, point.Z))
+        has_residual = any(rest.any() for rest in primal)
 
-        def direction(target: float, correction: list[Array] | None) -> tuple[Array, list[Array], list[Array]]:
-            fixed = [
-                target * inverse - Z - _triple_product(Z, rest, inverse)
-                for Z, inverse, rest in zip(point.Z, inverses, primal, strict=True)
-            ]
-            if correction is not None:
-                fixed = [part - change for part, change in zip(fixed, correction, strict=True)]
-            x = solve(self._sums([_symmetric(part) for part in fixed]) - dual)
-            images = self._images(x)
-            S = [image + rest for image, rest in zip(images, primal, strict=True)]
-            Z = [
-                _symmetric(part - _triple_product(Z, image, inverse))
-                for part, Z, image, inverse in zip(fixed, point.Z, images, inverses, strict=True)
-            ]
-            return x, S, Z
+        def direction(fixed: list[Array]) -> tuple[Array, list[Array], list[Array], list[Array]]:
+            """Return the steps of x, S and Z, and that of S times S^-1, for the part of the step of Z that is known."""
+            values = fixed
+            if has_residual:
+                values = [
+                    part - _triple_product(Z, rest, inverse)
+                    for part, Z, rest, inverse in zip(fixed, point.Z, primal, inverses, strict=True)
+                ]
+            x = solve(self._sums([_symmetric(part) for part in values]) - dual)
+            steps = self._images(x)
+            if has_residual:
+                steps = [image + rest for image, rest in zip(steps, primal, strict=True)]
+            ratios = [_product(step, inverse) for step, inverse in zip(steps, inverses, strict=True)]
+            terms = zip(fixed, point.Z, ratios, strict=True)
+            return x, steps, [_symmetric(part - _product(Z, ratio)) for part, Z, ratio in terms], ratios
 
-        _, S_step, Z_step = direction(0.0, None)
+        _, S_step, Z_step, ratios = direction([-Z for Z in point.Z])
         lengths = min(1.0, _longest(S_factors, S_step)), min(1.0, _longest(Z_factors, Z_step))
-        nearer = self._products(
-            [a + lengths[0] * b for a, b in zip(point.S, S_step, strict=True)],
-            [a + lengths[1] * b for a, b in zip(point.Z, Z_step, strict=True)],
-        )
-        ratio = max(0.0, nearer / self.degree / mu)
+        nearer = self._products(_ends(point.S, S_step, lengths[0]), _ends(point.Z, Z_step, lengths[1]))
+        gap_ratio = max(0.0, nearer / self.degree / mu)
         power = max(1.0, 3 * min(lengths) ** 2)
-        target = min(1.0, ratio**power) * mu
-        correction = [_triple_product(b, a, inverse) for a, b, inverse in zip(S_step, Z_step, inverses, strict=True)]
-        x, S_step, Z_step = direction(target, correction)
-        fraction = max(STEP_FRACTION, 1 - 10 * ratio) if min(lengths) > 0.9 else STEP_FRACTION
-        fraction = min(fraction, 0.98)
-        lengths = min(1.0, fraction * _longest(S_factors, S_step)), min(1.0, fraction * _longest(Z_factors, Z_step))
-        if not (max(lengths) > MIN_STEP and np.isfinite(x).all()):
-            return None
-        return _Point(
-            point.x + lengths[0] * x,
-            [a + lengths[0] * b for a, b in zip(point.S, S_step, strict=True)],
-            [a + lengths[1] * b for a, b in zip(point.Z, Z_step, strict=True)],
+        target = min(1.0, gap_ratio**power) * mu
+        x, S_step, Z_step, _ = direction(
+            [
+                target * inverse - Z - _product(step, ratio)
+                for inverse, Z, step, ratio in zip(inverses, point.Z, Z_step, ratios, strict=True)
+            ]
         )
+        fraction = max(STEP_FRACTION, 1 - 10 * gap_ratio) if min(lengths) > 0.9 else STEP_FRACTION
+        fraction = min(fraction, 0.98)
+        if not np.isfinite(x).all():
+            return None
+        length, S, S_factors = _safe_step(point.S, S_step, min(1.0, fraction * _longest(S_factors, S_step)))
+        dual_length, Z, Z_factors = _safe_step(point.Z, Z_step, min(1.0, fraction * _longest(Z_factors, Z_step)))
+        if max(length, dual_length) <= MIN_STEP:
+            return None
+        x = point.x + length * x
+        return _Point(x, self._values(x) if length == 1.0 or not has_residual else S, Z), (S_factors, Z_factors)
 
     def _refined(self, Z: list[Array]) -> list[Array]:
         """Return multipliers whose reduced costs are nearly 0, by short steps in the metric of their cones."""
-        try:
-            solve = _solver(self._gram(Z, Z))
-        except scipy.linalg.LinAlgError:
-            return Z
-        result = Z
-        for _ in range(N_REFINEMENTS):
-            x = solve(self.form.c - self._sums(result))
-            result = [
-                part + _symmetric(_triple_product(matrix, image, matrix))
-                for part, matrix, image in zip(result, Z, self._images(x), strict=True)
+        n_rows = len(self.sides) + sum(len(batch.entries) for batch in self.batches)
+        is_small = 0 < self.form.n <= n_rows and n_rows * self.form.n <= MAX_SCALED_ENTRIES
+        for steps_of in (self._steps_by_images, self._steps_by_gram) if is_small else (self._steps_by_gram,):
+            try:
+                steps, result = steps_of(Z), Z
+                for _ in range(N_REFINEMENTS):
+                    changes = steps(self.form.c - self._sums(result))
+                    result = [part + change for part, change in zip(result, changes, strict=True)]
+            except scipy.linalg.LinAlgError:
+                continue
+            if all(np.isfinite(part).all() for part in result):
+                return result
+        return Z
+
+    def _steps_by_gram(self, Z: list[Array]) -> Callable[[Array], list[Array]]:
+        """Return the function that returns the shortest steps of multipliers with some sums Gᵀ of them."""
+        solve = _solver(self._gram(Z, Z))
+
+        def steps(sums: Float[Array, " n"]) -> list[Array]:
+            images = self._images(solve(sums))
+            return [_symmetric(_triple_product(part, image, part)) for part, image in zip(Z, images, strict=True)]
+
+        return steps
+
+    def _steps_by_images(self, Z: list[Array]) -> Callable[[Array], list[Array]]:
+        """Return the same by a factorization of all scaled images, whose condition is the root of that of a gram."""
+        roots = [np.linalg.cholesky(part) for part in Z[:-1]]
+        pairs = zip(self.batches, roots, strict=True)
+        parts = [*(batch.scaled_images(root) for batch, root in pairs), _dense(self.L_transposed) * Z[-1]]
+        images = np.hstack(parts)
+        sizes = np.linalg.norm(images, axis=1)
+        Q, R = np.linalg.qr((images / sizes[:, None]).T)
+        if not np.abs(np.diag(R)).min() > MIN_INDEPENDENCE:
+            raise scipy.linalg.LinAlgError("the matrices of the variables depend on each other")
+        cuts = np.cumsum([part.shape[1] for part in parts])[:-1]
+
+        def steps(sums: Float[Array, " n"]) -> list[Array]:
+            weights = Q @ scipy.linalg.solve_triangular(R, sums / sizes, trans=1, check_finite=False)
+            *matrices, row_steps = np.split(weights, cuts)
+            changes = [
+                _symmetric(root @ matrix.reshape(root.shape) @ root.transpose(0, 2, 1))
+                for root, matrix in zip(roots, matrices, strict=True)
             ]
-        return result if all(np.isfinite(part).all() for part in result) else Z
+            return [*changes, Z[-1] * row_steps]
+
+        return steps
 
     def _answer(self, point: _Point, status: str) -> ConicAnswer:
         form = self.form
@@ -418,9 +438,14 @@ class _Method:
         return ConicAnswer(point.x, np.zeros(0), rows, cones, status)
 
 
+def _product(A: Array, B: Array) -> Array:
+    """Return A B of matrices, or of diagonal ones that are given by their diagonals."""
+    return A * B if A.ndim == 1 else A @ B
+
+
 def _triple_product(A: Array, X: Array, B: Array) -> Array:
-    """Return A X B of matrices, or of diagonal ones that are given by their diagonals."""
-    return A * X * B if X.ndim == 1 else A @ X @ B
+    """Return A X B of these."""
+    return _product(_product(A, X), B)
 
 
 def _symmetric(X: Array) -> Array:
@@ -446,27 +471,74 @@ def _solver(M: Float[Array, "n n"]) -> Any:
     raise scipy.linalg.LinAlgError("not positive definite")
 
 
-def _inverse_factor(X: Array) -> Array | None:
-    """Return L^-1 with L Lᵀ = X, or a diagonal X itself; None if a matrix is not positive definite."""
-    if X.ndim == 1:
-        return X
+def _inverse_factors(parts: list[Array]) -> _Factors:
+    """Return L^-1 with L Lᵀ = X for each X, and diagonal ones themselves; None if one is not positive definite."""
+    if not (parts[-1] > 0).all():
+        return None
     try:
-        return np.linalg.inv(np.linalg.cholesky(X))
+        return [*(_inverse_triangles(np.linalg.cholesky(X)) for X in parts[:-1]), parts[-1]]
     except np.linalg.LinAlgError:
         return None
 
 
-def _longest(factors: list[Array | None], directions: list[Array]) -> float:
-    """Return the length of the longest step along directions within the cones, by `_inverse_factor` of each point."""
+def _inverse_triangles(L: Array) -> Array:
+    """Return the inverses of lower triangles."""
+    return np.linalg.inv(L) if len(L) > 1 else LAPACK.dtrtri(L[0], lower=1)[0][None]
+
+
+def _inverse(factor: Array) -> Array:
+    """Return the inverse of X by the factor of `_inverse_factors`."""
+    return 1 / factor if factor.ndim == 1 else factor.transpose(0, 2, 1) @ factor
+
+
+def _ends(points: list[Array], steps: list[Array], length: float) -> list[Array]:
+    return [point + length * step for point, step in zip(points, steps, strict=True)]
+
+
+def _safe_step(points: list[Array], steps: list[Array], length: float) -> tuple[float, list[Array], _Factors]:
+    """Return a length up to which the step stays in the cones, the matrices there, and their factors."""
+    while length > MIN_STEP:
+        matrices = _ends(points, steps, length)
+        factors = _inverse_factors(matrices)
+        if factors is not None:
+            return length, matrices, factors
+        length *= SHORTER
+    return 0.0, points, _inverse_factors(points)
+
+
+def _longest(factors: list[Array], directions: list[Array]) -> float:
+    """Return nearly the length of the longest step along directions in the cones, by `_inverse_factors` of a point."""
     smallest = 0.0
     for L, D in zip(factors, directions, strict=True):
-        if L is None:
-            return 0.0
         if L.ndim == 1:
             smallest = min(smallest, float((D / L).min(initial=0.0)))
             continue
+        is_small = L.shape[1] < MIN_LANCZOS_ORDER
         try:
-            smallest = min(smallest, float(np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)).min()))
-        except np.linalg.LinAlgError:
+            values = np.linalg.eigvalsh(L @ D @ L.transpose(0, 2, 1)) if is_small else _smallest_eigenvalue(L[0], D[0])
+        except np.linalg.LinAlgError:  # numbers that are not finite
             return 0.0
+        smallest = min(smallest, float(np.min(values)))
     return math.inf if smallest == 0 else -1 / smallest
+
+
+def _smallest_eigenvalue(L: Float[Array, "n n"], D: Float[Array, "n n"]) -> float:
+    """Return nearly the smallest eigenvalue of L D Lᵀ, by the method of Lanczos, rather too small a number."""
+    vector = np.random.default_rng(0).normal(size=len(D))
+    vector /= np.linalg.norm(vector)
+    previous, size = np.zeros(len(D)), 0.0
+    T = np.zeros((N_LANCZOS_STEPS, N_LANCZOS_STEPS))
+    for k in range(N_LANCZOS_STEPS):
+        image = L @ (D @ (vector @ L)) - size * previous
+        T[k, k] = image @ vector
+        image -= T[k, k] * vector
+        size = float(np.linalg.norm(image))
+        if k % N_UNTRIED_STEPS == N_UNTRIED_STEPS - 1 or not size > 0:
+            values, vectors = np.linalg.eigh(T[: k + 1, : k + 1])
+            error = size * abs(float(vectors[k, 0]))
+            if error <= LANCZOS_ERROR * abs(values[0]) or values[0] - error > -STEP_FRACTION:
+                return float(values[0]) - error
+        if k + 1 < N_LANCZOS_STEPS:
+            T[k, k + 1] = T[k + 1, k] = size
+        previous, vector = vector, image / size
+    return float(np.linalg.eigvalsh(L @ D @ L.T)[0])
