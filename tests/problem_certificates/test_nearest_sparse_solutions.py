@@ -14,7 +14,11 @@ from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
 from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import (
+    SMALL_EIGENVALUE,
+    SparseSystem,
+    eigenvalue_bound,
+)
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -45,6 +49,34 @@ def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) 
     smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
     assert system.sigma <= smallest * (1 + 1e-9)
     assert system.sigma >= 0.3 * smallest
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_small_eigenvalue_is_proved_first_and_a_larger_one_only_if_it_fails(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 60))
+    A = sparse_matrix(rng, m, 4 * m)
+    systems = [SparseSystem(A, np.ones(4 * m), first_eigenvalue=t) for t in (SMALL_EIGENVALUE, 100.0)]
+    B = np.diag(systems[0].row_scales) @ A.toarray()
+    smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
+    assert 0.9 * SMALL_EIGENVALUE <= systems[0].sigma <= SMALL_EIGENVALUE
+    assert 0.3 * smallest <= systems[1].sigma <= smallest * (1 + 1e-9)
+    residual = rng.normal(size=m)
+    np.testing.assert_allclose(A @ systems[0].correction(residual), residual, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_eigenvalues_of_exact_matrices_are_true_and_near(seed: int) -> None:
+    """B Bᵀ of small whole numbers is exact, and has the eigenvalue 0 where B has fewer columns than rows."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(5, 60))
+    B = sparse_matrix(rng, m, m // 2 if seed % 2 else 4 * m).toarray() + np.eye(m, m // 2 if seed % 2 else 4 * m)
+    matrix: Any = scipy.sparse.csc_array(B @ B.T + np.diag(np.full(m, float(seed % 2))))
+    smallest = 1.0 if seed % 2 else float(np.linalg.eigvalsh(matrix.toarray())[0])
+    for t in (-1.0, 0.0, 0.5 * smallest, 0.99 * smallest):
+        assert t - 1e-9 <= eigenvalue_bound(matrix, t) <= t
+    assert eigenvalue_bound(matrix, 1.01 * smallest + 1e-9) == -math.inf
 
 
 def test_entries_that_are_stored_in_parts_count_as_their_sum() -> None:

@@ -59,6 +59,12 @@ T_FRACTION = 0.5
 ROUGH_EIGENVALUE = 1e-6
 """The t that is tried first where a rough sigma suffices."""
 
+SMALL_EIGENVALUE = 1e-9
+"""The t that is tried first where residuals become so small that any sigma suffices."""
+
+MIN_PIVOT = 1e-13
+"""Pivot of B Bᵀ below which nothing is proved: no pivot is smaller than the smallest eigenvalue."""
+
 UNIT = 2.0**-53
 """The unit roundoff."""
 
@@ -74,8 +80,8 @@ class SparseSystem:
         By about how much each unknown may change, not negative; 0 if it may not, shape (n,).
     radius
         The radii of the entries of A as a sparse matrix; None if all are 0.
-    is_rough
-        Whether sigma may be much smaller than the smallest eigenvalue, to save a factorization.
+    first_eigenvalue
+        The t that is tried first, to save a factorization; None if sigma must be near the smallest eigenvalue.
 
     Attributes
     ----------
@@ -85,7 +91,9 @@ class SparseSystem:
 
     sigma: float
 
-    def __init__(self, A: Any, sizes: Float[Array, " n"], radius: Any = None, is_rough: bool = False) -> None:
+    def __init__(
+        self, A: Any, sizes: Float[Array, " n"], radius: Any = None, first_eigenvalue: float | None = None
+    ) -> None:
         self.sigma = 0.0
         self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
         if A.nnz and not float(np.abs(A.data[A.data != 0]).min(initial=np.inf)) >= MIN_COEFFICIENT:
@@ -108,12 +116,12 @@ class SparseSystem:
         gram_size = float(np.bincount(self._rows, sizes * column_sizes, m).max(initial=0.0))
         n_terms = int(np.bincount(self._rows).max(initial=0))
         M = self._gram_matrix(m, n)
-        proof = _proved_eigenvalue(M, ROUGH_EIGENVALUE, gram_size, n_terms) if is_rough else None
+        proof = None if first_eigenvalue is None else _proved_eigenvalue(M, first_eigenvalue, gram_size, n_terms)
         if proof is not None and proof[0] > 0:
             self.sigma, self._factor = proof
         else:
-            self._factor = factorization(M)
-            if self._factor is not None:
+            self._factor, proof = factorization(M), None
+            if self._factor is not None and _smallest_pivot(self._factor) >= MIN_PIVOT:
                 proof = _proved_eigenvalue(M, _proposed_shift(M, self._factor), gram_size, n_terms)
             self.sigma = 0.0 if proof is None else proof[0]
         if radius is not None and self.sigma > 0:
@@ -201,6 +209,11 @@ def _dense_factor(M: Float[Array, "m m"]) -> DenseFactor | None:
         return None
 
 
+def _smallest_pivot(factor: Any) -> float:
+    """Return the smallest pivot of a factorization."""
+    return float(factor.L.diagonal().min() ** 2 if isinstance(factor, DenseFactor) else factor.U.diagonal().min())
+
+
 def _proposed_shift(M: Any, factor: Any) -> float:
     """Return a fraction of nearly the smallest eigenvalue of a matrix with a factorization."""
     if isinstance(M, np.ndarray) and len(M) <= MAX_EIGENVALUE_ROWS:
@@ -241,11 +254,20 @@ def _proved_eigenvalue(M: Any, t: float, gram_size: float, n_products: int) -> t
     norm, sizes, n_terms = (_dense_residual if is_dense else _sparse_residual)(difference, factor)
     n_terms = max(n_terms, n_products, m.bit_length()) + 8
     # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
-    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * gram_size + 2 * t)
+    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * gram_size + 2 * abs(t))
     residual = norm * (1 + 4 * m * UNIT)
     result = t - (residual + rounding) * (1 + 1e-6)
     # Underflow in the products is far below the last number.
-    return (result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0), factor
+    return (result - 4 * UNIT * abs(result) - 1e-200 if np.isfinite(result) else -np.inf), factor
+
+
+def eigenvalue_bound(M: Any, t: float) -> float:
+    """Return a number that is at most the smallest eigenvalue of a symmetric matrix, near t; -inf if t is too large.
+
+    The matrix is exact, in compressed columns that store all entries of the diagonal.
+    """
+    proof = _proved_eigenvalue(M, t, 0.0, 0)
+    return -np.inf if proof is None else proof[0]
 
 
 def _shifted(M: Any, t: float) -> Any:

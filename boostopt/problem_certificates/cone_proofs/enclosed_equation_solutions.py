@@ -19,10 +19,11 @@ from boostopt.functions.numerics.error_free_transformations import (
     LARGEST_EXACT_FACTOR,
     SMALLEST_EXACT_PRODUCT,
     product_error,
+    sum_error,
 )
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SMALL_EIGENVALUE, SparseSystem
 from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms, scaled_rows
 
 LAPACK: Any = scipy.linalg.lapack
@@ -116,12 +117,12 @@ class EquationSystem:
             return
         thinner = _without_dense_columns(self._part, self._sizes)
         if thinner is not None:
-            self._system = SparseSystem(self._part, thinner)
+            self._system = SparseSystem(self._part, thinner, first_eigenvalue=SMALL_EIGENVALUE)
             if self._system.sigma > 0:
                 self._sizes = thinner
             if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
                 return
-        self._system = SparseSystem(self._part, self._sizes)
+        self._system = SparseSystem(self._part, self._sizes, first_eigenvalue=SMALL_EIGENVALUE)
 
     @property
     def is_independent(self) -> bool:
@@ -141,15 +142,17 @@ class EquationSystem:
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
         for k in range(N_REFINEMENTS + 1):
-            residual, _ = exact_residual(part, sides, [x])
+            residual = accurate_residual(part, sides, x)
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
             if not np.isfinite(step).all():
                 return None
             if k == N_REFINEMENTS or not SMALL_CHANGE < change < 0.5 * previous:
-                break  # the last step stays a part of its own
+                break
             x, previous = x + step, change
+        total = x + step
+        x, step = total, sum_error(x, step, total)  # what the sum rounds off stays a part of its own
         residual, errors = exact_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
@@ -193,6 +196,13 @@ def _open_counts(A: Any, is_open: Any) -> Any:
     """Return the number of open unknowns in each row of a matrix in compressed rows."""
     is_used = (A.data != 0) & is_open[A.indices]
     return np.bincount(np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[is_used], minlength=A.shape[0])
+
+
+def accurate_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"]) -> Float[Array, " m"]:
+    """Return b - A x, summed up in the longest floats of the machine. Each row must store an entry."""
+    products = A.data.astype(np.longdouble) * x[A.indices]
+    with np.errstate(all="ignore"):
+        return (b - np.add.reduceat(products, A.indptr[:-1])).astype(np.float64)
 
 
 def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
