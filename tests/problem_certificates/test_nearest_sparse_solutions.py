@@ -14,11 +14,7 @@ from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
 from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import (
-    SMALL_EIGENVALUE,
-    SparseSystem,
-    eigenvalue_bound,
-)
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem, eigenvalue_bound
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -53,17 +49,19 @@ def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) 
 
 @pytest.mark.usefixtures("storage")
 @pytest.mark.parametrize("seed", range(8))
-def test_a_small_eigenvalue_is_proved_first_and_a_larger_one_only_if_it_fails(seed: int) -> None:
+def test_a_small_sigma_is_enough_where_corrections_are_refined(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 60))
     A = sparse_matrix(rng, m, 4 * m)
-    systems = [SparseSystem(A, np.ones(4 * m), first_eigenvalue=t) for t in (SMALL_EIGENVALUE, 100.0)]
-    B = np.diag(systems[0].row_scales) @ A.toarray()
+    system = SparseSystem(A, np.ones(4 * m), is_refined=True)
+    B = np.diag(system.row_scales) @ A.toarray()
     smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
-    assert 0.9 * SMALL_EIGENVALUE <= systems[0].sigma <= SMALL_EIGENVALUE
-    assert 0.3 * smallest <= systems[1].sigma <= smallest * (1 + 1e-9)
+    assert 0 < system.sigma <= 1e-9 < smallest
     residual = rng.normal(size=m)
-    np.testing.assert_allclose(A @ systems[0].correction(residual), residual, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(A @ system.correction(residual), residual, rtol=0, atol=1e-8)
+    monkeypatch.setattr(nearest_sparse_solutions, "SMALL_EIGENVALUE", 100.0)  # is not proved
+    system = SparseSystem(A, np.ones(4 * m), is_refined=True)
+    assert 0.3 * smallest <= system.sigma <= smallest * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -18,7 +18,7 @@ from convex_problems import cp
 
 from boostopt import ProblemCertificate, certify_problem, verify
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import ROUGH_EIGENVALUE, SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import FloatForm
 from boostopt.problem_certificates.minorants.sparse_slope_corrections import _combinations  # pyright: ignore[reportPrivateUsage]
 
@@ -170,7 +170,7 @@ def test_the_smallest_eigenvalue_counts_the_radii() -> None:
         for scale in (1e-6, 1e-3, 1.0):
             radius = A.copy()
             radius.data = scale * np.abs(radius.data)
-            system = SparseSystem(A, np.ones(n), radius, None if is_dense else ROUGH_EIGENVALUE)
+            system = SparseSystem(A, np.ones(n), radius, is_rough=not is_dense)
             for sign in (-1.0, 1.0):
                 changed_matrix = A.copy()
                 changed_matrix.data = changed_matrix.data * (1 + sign * scale * rng.random(len(changed_matrix.data)))

@@ -59,8 +59,8 @@ T_FRACTION = 0.5
 ROUGH_EIGENVALUE = 1e-6
 """The t that is tried first where a rough sigma suffices."""
 
-SMALL_EIGENVALUE = 1e-9
-"""The t that is tried first where residuals become so small that any sigma suffices."""
+SMALL_EIGENVALUE = 3e-12
+"""The t that is tried first where any sigma suffices, over the largest sum of a row of |B| |B|ᵀ: above its errors."""
 
 MIN_PIVOT = 1e-13
 """Pivot of B Bᵀ below which nothing is proved: no pivot is smaller than the smallest eigenvalue."""
@@ -80,8 +80,10 @@ class SparseSystem:
         By about how much each unknown may change, not negative; 0 if it may not, shape (n,).
     radius
         The radii of the entries of A as a sparse matrix; None if all are 0.
-    first_eigenvalue
-        The t that is tried first, to save a factorization; None if sigma must be near the smallest eigenvalue.
+    is_rough
+        Whether sigma may be much smaller than the smallest eigenvalue, to save a factorization.
+    is_refined
+        The same where corrections make residuals so small that any sigma suffices.
 
     Attributes
     ----------
@@ -92,7 +94,12 @@ class SparseSystem:
     sigma: float
 
     def __init__(
-        self, A: Any, sizes: Float[Array, " n"], radius: Any = None, first_eigenvalue: float | None = None
+        self,
+        A: Any,
+        sizes: Float[Array, " n"],
+        radius: Any = None,
+        is_rough: bool = False,
+        is_refined: bool = False,
     ) -> None:
         self.sigma = 0.0
         self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
@@ -116,7 +123,8 @@ class SparseSystem:
         gram_size = float(np.bincount(self._rows, sizes * column_sizes, m).max(initial=0.0))
         n_terms = int(np.bincount(self._rows).max(initial=0))
         M = self._gram_matrix(m, n)
-        proof = None if first_eigenvalue is None else _proved_eigenvalue(M, first_eigenvalue, gram_size, n_terms)
+        t = SMALL_EIGENVALUE * gram_size if is_refined else ROUGH_EIGENVALUE
+        proof = _proved_eigenvalue(M, t, gram_size, n_terms) if is_rough or is_refined else None
         if proof is not None and proof[0] > 0:
             self.sigma, self._factor = proof
         else:

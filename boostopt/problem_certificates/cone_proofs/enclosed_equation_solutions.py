@@ -23,7 +23,7 @@ from boostopt.functions.numerics.error_free_transformations import (
 )
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SMALL_EIGENVALUE, SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
 from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms, scaled_rows
 
 LAPACK: Any = scipy.linalg.lapack
@@ -117,12 +117,12 @@ class EquationSystem:
             return
         thinner = _without_dense_columns(self._part, self._sizes)
         if thinner is not None:
-            self._system = SparseSystem(self._part, thinner, first_eigenvalue=SMALL_EIGENVALUE)
+            self._system = SparseSystem(self._part, thinner, is_refined=True)
             if self._system.sigma > 0:
                 self._sizes = thinner
             if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
                 return
-        self._system = SparseSystem(self._part, self._sizes, first_eigenvalue=SMALL_EIGENVALUE)
+        self._system = SparseSystem(self._part, self._sizes, is_refined=True)
 
     @property
     def is_independent(self) -> bool:

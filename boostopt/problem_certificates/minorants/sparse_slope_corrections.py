@@ -16,12 +16,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.problem_certificates.arithmetic.balls import ZERO, Ball, ball, enclosing_balls, enclosures, pivots
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import (
-    LINALG,
-    ROUGH_EIGENVALUE,
-    SparseSystem,
-    factorization,
-)
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import LINALG, SparseSystem, factorization
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import (
     FloatForm,
     as_float_form,
@@ -167,7 +162,7 @@ def _changes(
     weights = np.where(sizes >= MIN_SIZE * sizes.max(), np.maximum(sizes, PROOF_SIZE * sizes.max()), 0.0)
     is_short = np.bincount(A.indices, minlength=len(sizes)) <= max(MIN_LONG_COLUMN, MAX_COLUMN_FRACTION * len(entries))
     for is_free in [is_short] if is_short.all() else [is_short, np.ones(len(sizes), dtype=bool)]:
-        system = SparseSystem(A, np.where(is_free, weights, 0.0), radius, ROUGH_EIGENVALUE)
+        system = SparseSystem(A, np.where(is_free, weights, 0.0), radius, is_rough=True)
         if system.sigma > 0:
             sides = slopes[0][entries], slopes[1][entries]
             sizes = np.where(is_free, sizes, 0.0)
