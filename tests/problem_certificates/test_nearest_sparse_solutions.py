@@ -59,7 +59,7 @@ def test_a_small_sigma_is_enough_where_corrections_are_refined(seed: int, monkey
     assert 0 < system.sigma <= 1e-9 < smallest
     residual = rng.normal(size=m)
     np.testing.assert_allclose(A @ system.correction(residual), residual, rtol=0, atol=1e-8)
-    monkeypatch.setattr(nearest_sparse_solutions, "SMALL_EIGENVALUE", 100.0)  # is not proved
+    monkeypatch.setattr(nearest_sparse_solutions, "ERROR_FACTOR", 1e18)  # is not proved
     system = SparseSystem(A, np.ones(4 * m), is_refined=True)
     assert 0.3 * smallest <= system.sigma <= smallest * (1 + 1e-9)
 

@@ -9,6 +9,7 @@ every A within them, with bounds of |D (b - A y)| that count R.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,8 +60,8 @@ T_FRACTION = 0.5
 ROUGH_EIGENVALUE = 1e-6
 """The t that is tried first where a rough sigma suffices."""
 
-SMALL_EIGENVALUE = 3e-12
-"""The t that is tried first where any sigma suffices, over the largest sum of a row of |B| |B|ᵀ: above its errors."""
+ERROR_FACTOR = 64.0
+"""The t that is tried first where any sigma suffices, over the rounding errors of few terms."""
 
 MIN_PIVOT = 1e-13
 """Pivot of B Bᵀ below which nothing is proved: no pivot is smaller than the smallest eigenvalue."""
@@ -123,7 +124,8 @@ class SparseSystem:
         gram_size = float(np.bincount(self._rows, sizes * column_sizes, m).max(initial=0.0))
         n_terms = int(np.bincount(self._rows).max(initial=0))
         M = self._gram_matrix(m, n)
-        t = SMALL_EIGENVALUE * gram_size if is_refined else ROUGH_EIGENVALUE
+        small = ERROR_FACTOR * UNIT * (n_terms + 4 * math.sqrt(m)) * gram_size  # a factor has more terms in its rows
+        t = small if is_refined else ROUGH_EIGENVALUE
         proof = _proved_eigenvalue(M, t, gram_size, n_terms) if is_rough or is_refined else None
         if proof is not None and proof[0] > 0:
             self.sigma, self._factor = proof

@@ -429,7 +429,7 @@ class FormCertifier:
         form, point = self.form, multipliers_of(answer)
         values = form.R @ answer.x
         attempts = [lambda: self._has_point(answer.x, ATTEMPTS[:1]), lambda: self._has_point_of_face(answer)]
-        margins = MIN_ROW_SLACK * np.maximum(1.0, np.abs(values))
+        margins = MIN_ROW_SLACK * np.maximum(1.0, np.abs(values)) if len(form.e) else 0.0
         if ((values - margins < form.row_lower) | (values + margins > form.row_upper)).any():
             attempts.reverse()
         has_point = any(attempt() for attempt in attempts)

@@ -76,7 +76,7 @@ MIN_WEIGHT = 1e-9
 
 
 def enclose_solution(
-    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"], is_refined: bool = True
 ) -> Enclosure | None:
     """Return an enclosure of a solution of A x = b near a point; None if none is proved.
 
@@ -92,8 +92,10 @@ def enclose_solution(
         Its entries of size 0 stay as they are.
     sizes
         By how much each unknown may change; the solution is the nearest one in this scale.
+    is_refined
+        Whether corrections make residuals tiny: they do not where sizes are as different as for semidefinite cones.
     """
-    return EquationSystem(A, b, sizes).enclose(point)
+    return EquationSystem(A, b, sizes, is_refined).enclose(point)
 
 
 class EquationSystem:
@@ -101,11 +103,11 @@ class EquationSystem:
 
     Parameters
     ----------
-    A, b, sizes
+    A, b, sizes, is_refined
         As of `enclose_solution`.
     """
 
-    def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"]) -> None:
+    def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"], is_refined: bool = True) -> None:
         self._A, self._b = A, b
         self._is_finite = bool(np.isfinite(sizes).all())
         self._sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
@@ -117,12 +119,12 @@ class EquationSystem:
             return
         thinner = _without_dense_columns(self._part, self._sizes)
         if thinner is not None:
-            self._system = SparseSystem(self._part, thinner, is_refined=True)
+            self._system = SparseSystem(self._part, thinner, is_refined=is_refined)
             if self._system.sigma > 0:
                 self._sizes = thinner
             if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
                 return
-        self._system = SparseSystem(self._part, self._sizes, is_refined=True)
+        self._system = SparseSystem(self._part, self._sizes, is_refined=is_refined)
 
     @property
     def is_independent(self) -> bool:
