@@ -101,7 +101,7 @@ def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
             Fraction(a) * (Fraction(value) + Fraction(change)) for a, value, change in terms
         )
         assert abs(exact - Fraction(float(result[i]))) <= Fraction(float(bounds[i]))
-        assert bounds[i] <= 2.0**-80 * sizes[i] + 2.0**-50 * abs(result[i]) + 2.0**-46 * step_sizes[i] + 1e-300
+        assert bounds[i] <= 2.0**-100 * sizes[i] + 2.0**-50 * abs(result[i]) + 2.0**-46 * step_sizes[i] + 1e-300
         nearly = accurate_residual(A, b, x)[i] - (A @ step)[i]
         assert abs(nearly - float(exact)) <= 2.0**-50 * sizes[i]
 

@@ -262,13 +262,17 @@ def summed_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"], step: 
     exponents = exponents_of(products)
     upper = upper_parts(products, exponents)
     lower_exponents = np.maximum(exponents - 53 + bits, exponents_of(changes))
-    lower = sum(upper_parts(terms, lower_exponents) for terms in (products - upper, errors, changes))
-    total = -np.add.reduceat(upper, starts)
-    first = b + total
-    rest = sum_error(b, total, first) - np.add.reduceat(np.asarray(lower), starts)
-    result = first + rest
-    remainders = 3 * counts * np.ldexp(UNIT, lower_exponents) + UNIT * np.add.reduceat(np.abs(changes), starts)
-    bounds = (UNIT * (np.abs(rest) + np.abs(result)) + remainders) * INFLATION
+    parts = products - upper, errors, changes
+    lower = [upper_parts(terms, lower_exponents) for terms in parts]
+    remainder = sum(terms - part for terms, part in zip(parts, lower, strict=True))
+    total, middle, last = (np.add.reduceat(np.asarray(terms), starts) for terms in (upper, sum(lower), remainder))
+    first = b - total
+    second = first - middle
+    rest = sum_error(b, -total, first) + sum_error(first, -middle, second)
+    result = second + (rest - last)
+    sizes = 3.0 * counts * np.ldexp(UNIT, lower_exponents)  # of all remainders, whose sum is rounded
+    rounding = np.abs(rest) + np.abs(last) + np.abs(result) + 6.0 * counts * sizes
+    bounds = UNIT * (2.0 * rounding + np.add.reduceat(np.abs(changes), starts)) * INFLATION
     return result, bounds + (32.0 * counts + 8.0) * SMALLEST  # partial products may underflow
 
 
