@@ -45,7 +45,7 @@ MIN_DENSE_SIZE = 10_000
 MAX_DENSE_ROWS = 5_000
 """Maximum number of rows of a dense matrix that is factored."""
 
-MAX_SMALL_ROWS, MAX_SMALL_ENTRIES = 100, 50_000
+MAX_SMALL_ROWS, MAX_SMALL_ENTRIES = 130, 50_000
 """Number of rows, and of entries of B with zeros, up to which B is dense: SciPy's sparse matrices take longer."""
 
 N_POWER_STEPS = 12

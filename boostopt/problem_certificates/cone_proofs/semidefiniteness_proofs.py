@@ -42,6 +42,9 @@ MIN_EIGENVALUE = 1e-11
 SHIFT_FACTOR = 4.0
 """A shift over the rounding errors of a sparse factorization."""
 
+MAX_FRACTION_ROWS = 8
+"""Number of rows up to which elimination in fractions takes less time than eigenvalues."""
+
 MAX_EXACT_COST = 1_000_000
 """Number of products, times the words of their digits, up to which a block is eliminated in fractions."""
 
@@ -79,7 +82,9 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     for block in blocks:
         part: Any = P[block][:, block] if dense is None else dense[np.ix_(block, block)]
         shift = np.inf
-        if len(block) <= MAX_BLOCK:
+        if len(block) <= MAX_FRACTION_ROWS and _semidefinite_in_fractions(part):
+            shift = 0.0
+        elif len(block) <= MAX_BLOCK:
             shift = -smallest_eigenvalue_bound(part.toarray() if dense is None else part)
         rounding = ROUNDING_FACTOR * UNIT * (len(block) + 2) * float(np.abs(diagonal[block]).sum())
         if shift > rounding and is_negative(part):
@@ -137,12 +142,11 @@ def _dominance(P: Any, labels: Int[Array, " k"]) -> Float[Array, " k"]:
 
 def _semidefinite_in_fractions(P: Any) -> bool | None:
     """Return whether a matrix is positive semidefinite, by elimination in fractions; None if this costs too much."""
-    sparse: Any = scipy.sparse.csr_array(P)
-    rows: list[dict[int, fmpq]] = []
-    for i in range(sparse.shape[0]):
-        part = slice(sparse.indptr[i], sparse.indptr[i + 1])
-        values = [value.as_integer_ratio() for value in sparse.data[part].tolist()]
-        rows.append({j: fmpq(*pair) for j, pair in zip(sparse.indices[part].tolist(), values, strict=True)})
+    rows: list[dict[int, fmpq]] = [{} for _ in range(P.shape[0])]
+    entries: Any = scipy.sparse.coo_array(P) if scipy.sparse.issparse(P) else None
+    places, values = (P.nonzero(), P[P.nonzero()]) if entries is None else (entries.coords, entries.data)
+    for i, j, value in zip(*(place.tolist() for place in places), values.tolist(), strict=True):
+        rows[i][j] = fmpq(*value.as_integer_ratio())
     remaining = set(range(len(rows)))
     cost = 0
     while remaining:
