@@ -118,7 +118,7 @@ class ConeForm:
 
     @cached_property
     def has_semidefinite_cones(self) -> bool:
-        """Whether a group is one of semidefinite cones."""
+        """True if a group has semidefinite cones."""
         return any(group.kind == "semidefinite" for group in self.groups)
 
     @cached_property
