@@ -117,11 +117,6 @@ class ConeForm:
         return [scipy.sparse.csr_array(group.G.T) for group in self.groups]
 
     @cached_property
-    def has_semidefinite_cones(self) -> bool:
-        """True if a group has semidefinite cones."""
-        return any(group.kind == "semidefinite" for group in self.groups)
-
-    @cached_property
     def all_rows(self) -> Any:
         """The equations, rows and rows of the groups, in compressed rows."""
         return joined_rows([self.E, self.R, *(group.G for group in self.groups)], self.n)
@@ -301,7 +296,8 @@ def slack_elimination(form: ConeForm) -> SlackElimination:
     Forms with a quadratic objective or with semidefinite cones keep their slack variables. So do those with other
     equations: fewer ones are not solved faster where they depend on each other.
     """
-    slacks = _slacks(form) if form.P is None and not form.has_semidefinite_cones else np.zeros((4, 0), dtype=int)
+    is_linear = form.P is None and all(group.kind != "semidefinite" for group in form.groups)
+    slacks = _slacks(form) if is_linear else np.zeros((4, 0), dtype=int)
     columns, equations, places, rows = slacks[:, : slacks.shape[1] if slacks.shape[1] == len(form.e) else 0]
     if not columns.size:
         empty = scipy.sparse.csr_array((0, form.n))

@@ -396,7 +396,7 @@ def _enclosed(
         if rows is None:
             return None
         system, costs = system[rows], costs[rows]
-    solution = enclose_solution(system, costs, joint, joint_sizes, not form.has_semidefinite_cones)
+    solution = enclose_solution(system, costs, joint, joint_sizes, not form.groups)
     if solution is None:
         return None
     cuts = np.cumsum([len(part) for part in parts])[:-1]

@@ -99,7 +99,7 @@ def enclose_solution(
     sizes
         By how much each unknown may change; the solution is the nearest one in this scale.
     is_refined
-        Whether corrections make residuals tiny: they do not where sizes are as different as for semidefinite cones.
+        Whether corrections make residuals tiny: they may not where sizes are as different as near cones.
     """
     return EquationSystem(A, b, sizes, is_refined).enclose(point)
 
@@ -114,7 +114,7 @@ class EquationSystem:
     """
 
     def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"], is_refined: bool = True) -> None:
-        self._A, self._b = A, b
+        self._A, self._b, self._is_refined = A, b, is_refined
         self._is_finite = bool(np.isfinite(sizes).all())
         self._sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
         counts = _open_counts(A, self._sizes > 0)
@@ -150,18 +150,19 @@ class EquationSystem:
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
         for k in range(N_REFINEMENTS + 1):
-            residual = accurate_residual(part, sides, x)
+            residual = accurate_residual(part, sides, x) if self._is_refined else exact_residual(part, sides, [x])[0]
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
             if not np.isfinite(step).all():
                 return None
             if k == N_REFINEMENTS or not SMALL_CHANGE < change < 0.5 * previous:
-                break
+                break  # the last step stays a part of its own
             x, previous = x + step, change
-        total = x + step
-        x, step = total, sum_error(x, step, total)  # what the sum rounds off stays a part of its own
-        is_large = part.nnz >= MIN_SUMMED_ENTRIES
+        if self._is_refined:
+            total = x + step
+            x, step = total, sum_error(x, step, total)  # the same sum
+        is_large = self._is_refined and part.nnz >= MIN_SUMMED_ENTRIES
         residual, errors = summed_residual(part, sides, x, step) if is_large else exact_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
