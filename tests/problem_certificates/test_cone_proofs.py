@@ -19,7 +19,7 @@ from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, work_limit
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.cone_proofs import conic_program_proof
+from boostopt.problem_certificates.cone_proofs import cone_form_interval, conic_program_proof
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ActiveBounds, ConicAnswer, solve_form
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, cone_form
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormCertifier, FormInterval
@@ -293,6 +293,68 @@ def test_shifts_by_curvature_leave_the_quadratic_form_semidefinite(seed: int) ->
         for i in range(k + 1, n):
             factor = rows[i][k] / pivot if pivot else Fraction(0)
             rows[i] = [value - factor * pivot for value, pivot in zip(rows[i], rows[k], strict=True)]
+
+
+def sparse_curvature(kind: str) -> tuple[Any, float]:
+    """Return a sparse matrix of 300 rows in two blocks of other scales, and its smallest eigenvalue, or a bound."""
+    n = 150
+    ends = scipy.sparse.csr_array(np.eye(n - 1, n) - np.eye(n - 1, n, 1))
+    chain = (ends.T @ ends) * 3.0  # (1, ..., 1) has the value 0, and no row is strictly dominant
+    twice = (chain @ chain).tolil()
+    if kind == "definite":
+        twice.setdiag(twice.diagonal() + 1.0)
+    elif kind == "negative":
+        twice[0, 0] -= 1.0
+    matrix = scipy.sparse.csr_array(scipy.sparse.block_diag([twice.tocsr(), 2.0**20 * twice.tocsr()], format="csr"))
+    return matrix, float(np.linalg.eigvalsh(matrix.toarray())[0])
+
+
+@pytest.mark.parametrize("is_bounded", [True, False])
+@pytest.mark.parametrize("kind", ["singular", "definite", "negative"])
+def test_shifts_of_sparse_matrices_are_small_and_leave_them_semidefinite(kind: str, is_bounded: bool) -> None:
+    P, smallest = sparse_curvature(kind)
+    shifts, is_nonconvex = semidefinite_shifts(P, np.full(P.shape[0], is_bounded))
+    assert is_nonconvex == (kind == "negative")
+    if kind == "definite":
+        assert not shifts.any()
+    elif kind == "negative":
+        assert shifts.max() >= -smallest
+    else:
+        assert shifts.max() == 0 if not is_bounded else 0 < shifts[:150].max() < 1e-10
+        assert np.linalg.eigvalsh(P.toarray() + np.diag(1e3 * shifts)).min() > -1e-7
+
+
+def rough_flags(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return a list to which each solve of a certifier adds whether it is rough."""
+    flags = list[bool]()
+
+    def solve(form: ConeForm, is_second: bool = False, rows: Any = None, is_rough: bool = False) -> ConicAnswer:
+        flags.append(is_rough)
+        return solve_form(form, is_second, rows, is_rough)
+
+    monkeypatch.setattr(cone_form_interval, "solve_form", solve)
+    return flags
+
+
+def test_a_rough_answer_is_enough_where_it_proves_a_narrow_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimum of min (x^2 + y^2) / 2 - 2 x over x + y = 1, x, y >= 0 is -3/2, at (1, 0)."""
+    flags = rough_flags(monkeypatch)
+    qp = program([-2, 0], [[1, 1]], [1], [1], [0, 0], [INF, INF], P=scipy.sparse.eye_array(2, format="csc"))
+    certificate = certify_problem(qp)
+    assert certificate.lower <= -1.5 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-9
+    assert flags == [True]
+
+
+def test_a_fine_answer_follows_a_rough_one_that_proves_a_wide_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = rough_flags(monkeypatch)
+    qp = program([-2, 0], [[1, 1]], [1], [1], [0, 0], [INF, INF], P=scipy.sparse.eye_array(2, format="csc"))
+    certificate = certify_problem(qp, goal=1e-16)
+    assert certificate.lower <= -1.5 <= certificate.upper
+    assert flags[:2] == [True, False]
+    flags.clear()
+    FormCertifier(cone_form(replace(qp, P=None)), 1e-8).run()
+    assert True not in flags  # linear programs have no rough answers
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -14,7 +14,8 @@ from support.speeds import many
 
 from boostopt import certify_problem, explain_problem
 from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
-from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem, eigenvalue_bound
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import accurate_residual, summed_residual
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -45,6 +46,69 @@ def test_the_smallest_eigenvalue_is_not_above_that_in_high_precision(seed: int) 
     smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
     assert system.sigma <= smallest * (1 + 1e-9)
     assert system.sigma >= 0.3 * smallest
+
+
+@pytest.mark.usefixtures("storage")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_small_sigma_is_enough_where_corrections_are_refined(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 60))
+    A = sparse_matrix(rng, m, 4 * m)
+    system = SparseSystem(A, np.ones(4 * m), is_refined=True)
+    B = np.diag(system.row_scales) @ A.toarray()
+    smallest = float(np.linalg.svd(B, compute_uv=False)[-1]) ** 2
+    assert 0 < system.sigma <= 1e-9 < smallest
+    residual = rng.normal(size=m)
+    np.testing.assert_allclose(A @ system.correction(residual), residual, rtol=0, atol=1e-8)
+    monkeypatch.setattr(nearest_sparse_solutions, "ERROR_FACTOR", 1e18)  # is not proved
+    system = SparseSystem(A, np.ones(4 * m), is_refined=True)
+    assert 0.3 * smallest <= system.sigma <= smallest * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_eigenvalues_of_exact_matrices_are_true_and_near(seed: int) -> None:
+    """B Bᵀ of small whole numbers is exact, and has the eigenvalue 0 where B has fewer columns than rows."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(5, 60))
+    B = sparse_matrix(rng, m, m // 2 if seed % 2 else 4 * m).toarray() + np.eye(m, m // 2 if seed % 2 else 4 * m)
+    matrix: Any = scipy.sparse.csc_array(B @ B.T + np.diag(np.full(m, float(seed % 2))))
+    smallest = 1.0 if seed % 2 else float(np.linalg.eigvalsh(matrix.toarray())[0])
+    for t in (-1.0, 0.0, 0.5 * smallest, 0.99 * smallest):
+        assert t - 1e-9 <= eigenvalue_bound(matrix, t) <= t
+    assert eigenvalue_bound(matrix, 1.01 * smallest + 1e-9) == -math.inf
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
+    """Terms cancel to about 2^-53 of their sizes, or to nothing. Steps are short, or as long as the point."""
+    rng = np.random.default_rng(seed)
+    m, n = 20, 60
+    A = sparse_matrix(rng, m, n, exponent=5 * (seed % 3))
+    A.data = A.data * (1.0 if seed == 1 else rng.normal(size=A.nnz))
+    x = rng.normal(size=n) * 10.0 ** rng.uniform(-8, 8, n)
+    step = x * rng.normal(size=n) * (1.0 if seed % 4 == 3 else 2.0**-53)
+    b = A @ (x + step)
+    if seed == 7:
+        A.data, x, step = A.data * 1e-150, x * 1e-150, step * 1e-150
+        b = np.zeros(m)
+    result, bounds = summed_residual(A, b, x, step)
+    step_sizes = abs(A) @ np.abs(step)
+    sizes = abs(A) @ np.abs(x) + step_sizes
+    for i in range(m):
+        part = slice(A.indptr[i], A.indptr[i + 1])
+        terms = zip(A.data[part].tolist(), (x[A.indices[part]]).tolist(), (step[A.indices[part]]).tolist(), strict=True)
+        exact = Fraction(float(b[i])) - sum(
+            Fraction(a) * (Fraction(value) + Fraction(change)) for a, value, change in terms
+        )
+        assert abs(exact - Fraction(float(result[i]))) <= Fraction(float(bounds[i]))
+        assert bounds[i] <= 2.0**-100 * sizes[i] + 2.0**-50 * abs(result[i]) + 2.0**-46 * step_sizes[i] + 1e-300
+        nearly = accurate_residual(A, b, x)[i] - (A @ step)[i]
+        assert abs(nearly - float(exact)) <= 2.0**-50 * sizes[i]
+
+
+def test_residuals_of_numbers_whose_products_overflow_are_not_bounded() -> None:
+    A: Any = scipy.sparse.csr_array(np.array([[1e200, 1.0]]))
+    assert summed_residual(A, np.ones(1), np.array([1e200, 1.0]), np.zeros(2))[1][0] == math.inf
 
 
 def test_entries_that_are_stored_in_parts_count_as_their_sum() -> None:

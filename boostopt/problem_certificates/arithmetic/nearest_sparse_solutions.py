@@ -9,6 +9,7 @@ every A within them, with bounds of |D (b - A y)| that count R.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,7 +45,7 @@ MIN_DENSE_SIZE = 10_000
 MAX_DENSE_ROWS = 5_000
 """Maximum number of rows of a dense matrix that is factored."""
 
-MAX_SMALL_ROWS, MAX_SMALL_ENTRIES = 100, 50_000
+MAX_SMALL_ROWS, MAX_SMALL_ENTRIES = 130, 50_000
 """Number of rows, and of entries of B with zeros, up to which B is dense: SciPy's sparse matrices take longer."""
 
 N_POWER_STEPS = 12
@@ -58,6 +59,12 @@ T_FRACTION = 0.5
 
 ROUGH_EIGENVALUE = 1e-6
 """The t that is tried first where a rough sigma suffices."""
+
+ERROR_FACTOR = 64.0
+"""The t that is tried first where any sigma suffices, over the rounding errors of few terms."""
+
+MIN_PIVOT = 1e-13
+"""Pivot of B Bᵀ below which nothing is proved: no pivot is smaller than the smallest eigenvalue."""
 
 UNIT = 2.0**-53
 """The unit roundoff."""
@@ -76,6 +83,8 @@ class SparseSystem:
         The radii of the entries of A as a sparse matrix; None if all are 0.
     is_rough
         Whether sigma may be much smaller than the smallest eigenvalue, to save a factorization.
+    is_refined
+        The same where corrections make residuals so small that any sigma suffices.
 
     Attributes
     ----------
@@ -85,7 +94,14 @@ class SparseSystem:
 
     sigma: float
 
-    def __init__(self, A: Any, sizes: Float[Array, " n"], radius: Any = None, is_rough: bool = False) -> None:
+    def __init__(
+        self,
+        A: Any,
+        sizes: Float[Array, " n"],
+        radius: Any = None,
+        is_rough: bool = False,
+        is_refined: bool = False,
+    ) -> None:
         self.sigma = 0.0
         self.scales = _powers_of_two(np.where(sizes >= MIN_SIZE, np.minimum(sizes, 1 / MIN_SIZE), 0.0))
         if A.nnz and not float(np.abs(A.data[A.data != 0]).min(initial=np.inf)) >= MIN_COEFFICIENT:
@@ -108,12 +124,14 @@ class SparseSystem:
         gram_size = float(np.bincount(self._rows, sizes * column_sizes, m).max(initial=0.0))
         n_terms = int(np.bincount(self._rows).max(initial=0))
         M = self._gram_matrix(m, n)
-        proof = _proved_eigenvalue(M, ROUGH_EIGENVALUE, gram_size, n_terms) if is_rough else None
+        small = ERROR_FACTOR * UNIT * (n_terms + 4 * math.sqrt(m)) * gram_size  # a factor has more terms in its rows
+        t = small if is_refined else ROUGH_EIGENVALUE
+        proof = _proved_eigenvalue(M, t, gram_size, n_terms) if is_rough or is_refined else None
         if proof is not None and proof[0] > 0:
             self.sigma, self._factor = proof
         else:
-            self._factor = factorization(M)
-            if self._factor is not None:
+            self._factor, proof = factorization(M), None
+            if self._factor is not None and _smallest_pivot(self._factor) >= MIN_PIVOT:
                 proof = _proved_eigenvalue(M, _proposed_shift(M, self._factor), gram_size, n_terms)
             self.sigma = 0.0 if proof is None else proof[0]
         if radius is not None and self.sigma > 0:
@@ -201,6 +219,11 @@ def _dense_factor(M: Float[Array, "m m"]) -> DenseFactor | None:
         return None
 
 
+def _smallest_pivot(factor: Any) -> float:
+    """Return the smallest pivot of a factorization."""
+    return float(factor.L.diagonal().min() ** 2 if isinstance(factor, DenseFactor) else factor.U.diagonal().min())
+
+
 def _proposed_shift(M: Any, factor: Any) -> float:
     """Return a fraction of nearly the smallest eigenvalue of a matrix with a factorization."""
     if isinstance(M, np.ndarray) and len(M) <= MAX_EIGENVALUE_ROWS:
@@ -241,11 +264,20 @@ def _proved_eigenvalue(M: Any, t: float, gram_size: float, n_products: int) -> t
     norm, sizes, n_terms = (_dense_residual if is_dense else _sparse_residual)(difference, factor)
     n_terms = max(n_terms, n_products, m.bit_length()) + 8
     # The rounding of M, of the product, and of the difference, as sums of rows. They bound the norm.
-    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * gram_size + 2 * t)
+    rounding = n_terms * UNIT * (2 * float(sizes.max()) + 2 * gram_size + 2 * abs(t))
     residual = norm * (1 + 4 * m * UNIT)
     result = t - (residual + rounding) * (1 + 1e-6)
     # Underflow in the products is far below the last number.
-    return (result * (1 - 4 * UNIT) - 1e-200 if np.isfinite(result) else 0.0), factor
+    return (result - 4 * UNIT * abs(result) - 1e-200 if np.isfinite(result) else -np.inf), factor
+
+
+def eigenvalue_bound(M: Any, t: float) -> float:
+    """Return a number that is at most the smallest eigenvalue of a symmetric matrix, near t; -inf if t is too large.
+
+    The matrix is exact, in compressed columns that store all entries of the diagonal.
+    """
+    proof = _proved_eigenvalue(M, t, 0.0, 0)
+    return -np.inf if proof is None else proof[0]
 
 
 def _shifted(M: Any, t: float) -> Any:

@@ -21,6 +21,9 @@ TOLERANCE = 1e-10
 FINE_TOLERANCE = 1e-11
 """The same for a program without cones: its active bounds are those of its exact optimum more often."""
 
+ROUGH_TOLERANCE = 1e-9
+"""The gap that is asked of Clarabel in a rough solve: bounds then have more slack than the equations have errors."""
+
 MAX_WHOLE_SIZE = 100**2
 """Entries of a semidefinite matrix up to which Clarabel must not divide it: multipliers of parts are rougher."""
 
@@ -109,18 +112,17 @@ class ClarabelRows:
         self.has_lower, self.has_upper = (form.lower > -HUGE) & ~form.is_fixed, (form.upper < HUGE) & ~form.is_fixed
         self.has_row_lower, self.has_row_upper = form.row_lower > -HUGE, form.row_upper < HUGE
         self._triangles = [_triangle(group) if group.kind == "semidefinite" else None for group in form.groups]
+        units = (self.is_fixed, 1.0), (self.has_lower, -1.0), (self.has_upper, 1.0)
         blocks = [
             form.E,
-            _unit_rows(self.is_fixed, 1.0),
-            _unit_rows(self.has_lower, -1.0),
-            _unit_rows(self.has_upper, 1.0),
-            -rows_of(form.R, self.has_row_lower),
+            *(_unit_rows(flags, entry) if flags.any() else None for flags, entry in units),
+            -rows_of(form.R, self.has_row_lower) if self.has_row_lower.any() else None,
             rows_of(form.R, self.has_row_upper),
             *(-group.G if T is None else -(T @ group.G) for T, group in zip(self._triangles, form.groups, strict=True)),
         ]
-        sizes = [block.shape[0] for block in blocks]
+        sizes = [0 if block is None else block.shape[0] for block in blocks]
         self._cuts = np.cumsum(sizes)[:-1]
-        self.A: Any = joined_rows(blocks, form.n).tocsc()
+        self.A: Any = joined_rows([block for block in blocks if block is not None], form.n).tocsc()
         self.cones: list[Any] = [clarabel.ZeroConeT(sizes[0] + sizes[1]), clarabel.NonnegativeConeT(sum(sizes[2:6]))]
         for group in form.groups:
             self.cones += [_cone(clarabel, group)] * group.count
@@ -159,14 +161,20 @@ class ClarabelRows:
         return ConicAnswer(np.array(solution.x), -parts[0], rows, cones, str(solution.status), active)
 
 
-def solve_form(form: ConeForm, is_second: bool = False, rows: ClarabelRows | None = None) -> ConicAnswer:
+def solve_form(
+    form: ConeForm, is_second: bool = False, rows: ClarabelRows | None = None, is_rough: bool = False
+) -> ConicAnswer:
     """Return the answer of Clarabel; that of a second solve has less regularization, and hardly believes in rays.
 
     For a program that it finds infeasible, the multipliers are those of its proof, for costs of 0. For one that it
-    finds unbounded, x is a direction. `rows` are those of the form; they are made where they are None.
+    finds unbounded, x is a direction. `rows` are those of the form; they are made where they are None. A rough solve
+    takes about half the time: its linear systems are solved once, without refinement.
     """
     groups = form.groups
-    settings = clarabel_settings(TOLERANCE if groups else FINE_TOLERANCE)
+    settings = clarabel_settings(TOLERANCE if groups or is_rough else FINE_TOLERANCE)
+    if is_rough:
+        settings.tol_gap_abs = settings.tol_gap_rel = ROUGH_TOLERANCE
+        settings.iterative_refinement_enable = False
     if is_second:
         settings.static_regularization_constant = REGULARIZATION
         settings.tol_infeas_abs = settings.tol_infeas_rel = settings.reduced_tol_infeas_rel = MIN_RAY_TOLERANCE
@@ -188,8 +196,6 @@ def _upper_triangle(P: Any) -> Any:
 
 def _unit_rows(is_used: Bool[Array, " n"], entry: float) -> Any:
     """Return an entry times the rows of the unit matrix at some places."""
-    if not is_used.any():
-        return scipy.sparse.csr_array((0, len(is_used)))
     places = np.flatnonzero(is_used)
     data = np.full(len(places), entry), places, np.arange(len(places) + 1)
     return scipy.sparse.csr_array(data, shape=(len(places), len(is_used)))

@@ -117,10 +117,14 @@ class ConeForm:
         return [scipy.sparse.csr_array(group.G.T) for group in self.groups]
 
     @cached_property
+    def all_rows(self) -> Any:
+        """The equations, rows and rows of the groups, in compressed rows."""
+        return joined_rows([self.E, self.R, *(group.G for group in self.groups)], self.n)
+
+    @cached_property
     def all_transposed(self) -> Any:
         """The transposed equations, rows and rows of the groups side by side, in compressed rows."""
-        matrices = [self.E, self.R, *(group.G for group in self.groups)]
-        return joined_rows(matrices, self.n).T.tocsr()
+        return self.all_rows.T.tocsr()
 
     @cached_property
     def bound_signs(self) -> Float[Array, " n"]:
@@ -138,12 +142,15 @@ class ConeForm:
 
         There are no multipliers of bounds if no variable has one finite bound, and no w for a linear objective.
         """
-        n, blocks = self.n, [self.all_transposed]
-        if self.has_one_bound.any():
+        n, has_one_bound = self.n, bool(self.has_one_bound.any())
+        if self.P is None and not has_one_bound:
+            return self.all_transposed
+        blocks = [self.all_rows]
+        if has_one_bound:
             blocks.append(scipy.sparse.csr_array((self.bound_signs, np.arange(n), np.arange(n + 1)), shape=(n, n)))
         if self.P is not None:
-            blocks.append(-self.P)
-        return blocks[0] if len(blocks) == 1 else scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
+            blocks.append(-self.P)  # P is symmetric
+        return joined_rows(blocks, n).T.tocsr()
 
     @cached_property
     def E_norms(self) -> Float[Array, " p"]:
@@ -171,7 +178,7 @@ def cone_form(program: ConicProgram) -> ConeForm:
     return ConeForm(
         n,
         program.c,
-        None if P is None else scipy.sparse.csr_array(P),
+        None if P is None else scipy.sparse.csr_array((P.data, P.indices, P.indptr), shape=P.shape),  # P is symmetric
         program.offset,
         rows_of(rows, is_equation),
         program.row_lower[is_equation],

@@ -83,6 +83,9 @@ RAY_ATTEMPTS = tuple((is_snapped, margin) for is_snapped in (False, True) for ma
 REFINED = MultiplierChange(power=0.0)
 """The rules for multipliers with nearly exact reduced costs: all of them change by about their rounding errors."""
 
+SNAPPED = MultiplierChange(POWERS[0], is_snapped=True, finds_dependence=False)
+"""The rules for multipliers of the bounds that seem active: those of the others become 0."""
+
 PERTURBATIONS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 """Relative changes of right sides and costs, with which the program is solved again for points with slack."""
 
@@ -101,6 +104,9 @@ N_BISECTIONS = 3
 MAX_TIGHT_SLACK = 1e-5
 """Relative slack of a point in the middle of the feasible set below which a constraint may have none."""
 
+MIN_ROW_SLACK = 1e-12
+"""Relative slack in the rows without which a point with equality is tried before the point as it is."""
+
 MAX_GAP = 1e-6
 """Scaled gap above which an exact optimum may need many digits, and a rough answer is replaced by another one."""
 
@@ -116,6 +122,9 @@ LAST_DIGITS = 100_000_000
 MAX_TRIANGLE_ROWS = (600, 4000)
 """Entries of triangles of semidefinite matrices up to which Clarabel is asked after another method: if the interval is
 bounded, and if it has one end."""
+
+MAX_NEAR_SIZE = 5000
+"""Number of variables up to which linear programs near a rough answer are solved: large ones take long."""
 
 MAX_FACE_ROWS = 1000
 """Number of equations of the face of an answer up to which dependent ones are found: others take too long."""
@@ -267,7 +276,7 @@ class FormCertifier:
             self._use_semidefinite_answers()
             if self._needs_no_second_method():
                 return interval
-        if answer is None and self._is_good_by_geometric_program():
+        if answer is None and (self._is_good_by_geometric_program() or self._is_good_by_rough_answer()):
             return interval
         self._is_upper_good = self._is_lower_good = False
         self.answer = first = self._solve(self.form) if answer is None else answer
@@ -309,10 +318,26 @@ class FormCertifier:
         has_point = self._has_point(answer.x, ATTEMPTS[:1])
         return has_point and any(self._use_bound(point, change) for change in changes) and self._is_close()
 
-    def _solve(self, form: ConeForm, is_second: bool = False) -> ConicAnswer:
+    def _solve(self, form: ConeForm, is_second: bool = False, is_rough: bool = False) -> ConicAnswer:
         """Return the answer of Clarabel to the form, or to one with other finite numbers."""
         self._rows = self._rows or ClarabelRows(self.form)
-        return solve_form(form, is_second, self._rows)
+        return solve_form(form, is_second, self._rows, is_rough)
+
+    def _is_good_by_rough_answer(self) -> bool:
+        """Use a rough answer to a quadratic program; return whether the interval needs no finer one."""
+        if self.form.P is None or self.form.groups:
+            return False
+        self.answer = answer = self._solve(self.form, is_rough=True)
+        if answer.status in DOUBTFUL or not answer.is_finite:
+            return False
+        has_point, has_bound = self._use_plainly(answer)
+        is_small = answer.status == "Solved" and self.form.n <= MAX_NEAR_SIZE
+        if self.prove_near is not None and is_small and not (has_point and has_bound):
+            interval = self.prove_near(MAX_DIGITS, answer, has_point, has_bound)
+            self.interval.intersect(interval)
+            if interval.x is None and interval.lower == -math.inf:
+                self.prove_near = None  # a finer answer would not change this
+        return self.interval.scaled_gap <= self.goal / 10
 
     def _use_long_fractions(self, prove_exactly: ExactProof, answer: ConicAnswer | None) -> None:
         """Use the exact optimum with the largest number of digits, once."""
@@ -419,11 +444,16 @@ class FormCertifier:
         tuple
             Whether a point and a bound are proved.
         """
-        point = multipliers_of(answer)
-        has_point = self._has_point(answer.x, ATTEMPTS[:1]) or self._has_point_of_face(answer)
-        has_bound = self._has_bound(point, ATTEMPTS[:1]) or self._use_bound(
-            point, MultiplierChange(POWERS[0], is_snapped=True, finds_dependence=False)
-        )
+        form, point = self.form, multipliers_of(answer)
+        values = form.R @ answer.x
+        attempts = [lambda: self._has_point(answer.x, ATTEMPTS[:1]), lambda: self._has_point_of_face(answer)]
+        margins = MIN_ROW_SLACK * np.maximum(1.0, np.abs(values)) if len(form.e) else 0.0
+        if ((values - margins < form.row_lower) | (values + margins > form.row_upper)).any():
+            attempts.reverse()
+        has_point = any(attempt() for attempt in attempts)
+        has_bound = self._use_bound(point, SNAPPED)
+        if not (has_bound and self._is_near_lower(point, self.goal / 10)):
+            has_bound = self._has_bound(point, ATTEMPTS[:1]) or has_bound
         return has_point, has_bound
 
     def _has_point_of_face(self, answer: ConicAnswer) -> bool:
@@ -439,7 +469,8 @@ class FormCertifier:
         """Use the exact optimum if the interval is wide, unless this has failed; return whether it needs no more."""
         interval = self.interval
         if self.prove_near is not None and answer is not None:
-            has_point, has_bound = interval.x is not None, interval.lower > -math.inf
+            has_point = interval.x is not None and self._is_near_upper(answer.x, self.goal / 10)
+            has_bound = self._is_near_lower(multipliers_of(answer), self.goal / 10)
             if not (has_point and has_bound):
                 interval.intersect(self.prove_near(MAX_DIGITS, answer, has_point, has_bound))
         is_wide, is_small = interval.scaled_gap > MAX_GAP, self.form.n + len(self.form.e) <= MAX_SMALL_SIZE
@@ -532,9 +563,11 @@ class FormCertifier:
                 return
         self._is_lower_good = self._is_lower_good or self._is_near_lower(point)
 
-    def _is_near_lower(self, point: Multipliers) -> bool:
+    def _is_near_lower(self, point: Multipliers, goal: float | None = None) -> bool:
+        """Return whether the lower end is near the objective at a point; the goal of the search is the default."""
         value = objective_value(self.form, point.w)
-        return value - self.interval.lower <= self.goal * max(1.0, abs(value)) / 2
+        limit = self.goal if goal is None else goal
+        return value - self.interval.lower <= limit * max(1.0, abs(value)) / 2
 
     def _has_bound(self, point: Multipliers, attempts: Sequence[tuple[float, float]]) -> bool:
         return any(self._use_bound(point, MultiplierChange(power, margin)) for power, margin in attempts)

@@ -114,7 +114,7 @@ def reduced_costs(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
 
 def constraint_slopes(form: ConeForm, point: Multipliers) -> Float[Array, " n"]:
     """Return Eᵀ y + Rᵀ rho + Gᵀ z in floating point."""
-    return np.asarray(form.all_transposed @ np.concatenate([point.y, point.rows, *point.cones]))
+    return np.asarray(form.all_rows.T @ np.concatenate([point.y, point.rows, *point.cones]))
 
 
 def dependent_columns(form: ConeForm) -> Bool[Array, " n"] | None:
@@ -403,7 +403,7 @@ def _enclosed(
         if rows is None:
             return None
         system, costs = system[rows], costs[rows]
-    solution = enclose_solution(system, costs, joint, joint_sizes)
+    solution = enclose_solution(system, costs, joint, joint_sizes, not form.groups)
     if solution is None:
         return None
     cuts = np.cumsum([len(part) for part in parts])[:-1]

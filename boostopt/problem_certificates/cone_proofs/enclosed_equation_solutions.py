@@ -19,6 +19,7 @@ from boostopt.functions.numerics.error_free_transformations import (
     LARGEST_EXACT_FACTOR,
     SMALLEST_EXACT_PRODUCT,
     product_error,
+    sum_error,
 )
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
@@ -45,6 +46,12 @@ DENSE_FRACTION = 0.25
 
 MAX_PRODUCT_COUNT = 200_000
 """Number of these products up to which dense columns are used where nothing is proved without them."""
+
+MIN_SUMMED_ENTRIES = 500
+"""Number of entries from which residuals are sums of arrays: for small matrices, `math.fsum` takes less time."""
+
+MIN_EXPONENT = -900
+"""Smallest power of two at which numbers are split."""
 
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
@@ -75,7 +82,7 @@ MIN_WEIGHT = 1e-9
 
 
 def enclose_solution(
-    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"]
+    A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"], is_refined: bool = True
 ) -> Enclosure | None:
     """Return an enclosure of a solution of A x = b near a point; None if none is proved.
 
@@ -91,8 +98,10 @@ def enclose_solution(
         Its entries of size 0 stay as they are.
     sizes
         By how much each unknown may change; the solution is the nearest one in this scale.
+    is_refined
+        Whether corrections make residuals tiny: they may not where sizes are as different as near cones.
     """
-    return EquationSystem(A, b, sizes).enclose(point)
+    return EquationSystem(A, b, sizes, is_refined).enclose(point)
 
 
 class EquationSystem:
@@ -100,12 +109,12 @@ class EquationSystem:
 
     Parameters
     ----------
-    A, b, sizes
+    A, b, sizes, is_refined
         As of `enclose_solution`.
     """
 
-    def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"]) -> None:
-        self._A, self._b = A, b
+    def __init__(self, A: Any, b: Float[Array, " m"], sizes: Float[Array, " n"], is_refined: bool = True) -> None:
+        self._A, self._b, self._is_refined = A, b, is_refined
         self._is_finite = bool(np.isfinite(sizes).all())
         self._sizes = np.where(sizes >= MIN_SIZE, sizes, 0.0)
         counts = _open_counts(A, self._sizes > 0)
@@ -116,12 +125,12 @@ class EquationSystem:
             return
         thinner = _without_dense_columns(self._part, self._sizes)
         if thinner is not None:
-            self._system = SparseSystem(self._part, thinner)
+            self._system = SparseSystem(self._part, thinner, is_refined=is_refined)
             if self._system.sigma > 0:
                 self._sizes = thinner
             if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
                 return
-        self._system = SparseSystem(self._part, self._sizes)
+        self._system = SparseSystem(self._part, self._sizes, is_refined=is_refined)
 
     @property
     def is_independent(self) -> bool:
@@ -141,7 +150,7 @@ class EquationSystem:
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
         for k in range(N_REFINEMENTS + 1):
-            residual, _ = exact_residual(part, sides, [x])
+            residual = accurate_residual(part, sides, x) if self._is_refined else exact_residual(part, sides, [x])[0]
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
@@ -150,7 +159,11 @@ class EquationSystem:
             if k == N_REFINEMENTS or not SMALL_CHANGE < change < 0.5 * previous:
                 break  # the last step stays a part of its own
             x, previous = x + step, change
-        residual, errors = exact_residual(part, sides, [x, step])
+        if self._is_refined:
+            total = x + step
+            x, step = total, sum_error(x, step, total)  # the same sum
+        is_large = self._is_refined and part.nnz >= MIN_SUMMED_ENTRIES
+        residual, errors = summed_residual(part, sides, x, step) if is_large else exact_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
         return (x, radii) if np.isfinite(radii).all() else None
@@ -195,6 +208,13 @@ def _open_counts(A: Any, is_open: Any) -> Any:
     return np.bincount(np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[is_used], minlength=A.shape[0])
 
 
+def accurate_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"]) -> Float[Array, " m"]:
+    """Return b - A x, summed up in the longest floats of the machine. Each row must store an entry."""
+    products = A.data.astype(np.longdouble) * x[A.indices]
+    with np.errstate(all="ignore"):
+        return (b - np.add.reduceat(products, A.indptr[:-1])).astype(np.float64)
+
+
 def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
     """Return b - A x for x the sum of some vectors, rounded once, with bounds of the errors."""
     pieces = list[Any]()
@@ -215,6 +235,46 @@ def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, "
     # Partial products may underflow.
     counts = len(parts) * np.diff(A.indptr)
     return sums, UNIT * np.abs(sums) + (16.0 * counts + 2.0) * SMALLEST
+
+
+def summed_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"], step: Float[Array, " n"]) -> Enclosure:
+    """Return b - A (x + step) nearly, with bounds of the errors, as `exact_residual`, for steps that are short.
+
+    Numbers are split at powers of two, so that the sums of the upper parts are exact in any order [Rump, Ogita, Oishi
+    2008, section 3]. Each row must store an entry.
+    """
+    starts, counts = A.indptr[:-1], np.diff(A.indptr)
+    values, steps = x[A.indices], step[A.indices]
+    with np.errstate(all="ignore"):
+        products, changes = A.data * values, A.data * steps
+        errors = product_error(A.data, values, products)
+    sizes = (np.abs(part).max(initial=0.0) for part in (A.data, values, steps))
+    if not max(sizes) < LARGEST_EXACT_FACTOR or not np.isfinite(errors).all():
+        return np.zeros(len(b)), np.full(len(b), np.inf)
+    bits = (3 * int(counts.max()) + 2).bit_length()
+
+    def exponents_of(terms: Array) -> Array:
+        return np.maximum(np.frexp(np.maximum.reduceat(np.abs(terms), starts))[1], MIN_EXPONENT) + bits
+
+    def upper_parts(terms: Array, exponents: Array) -> Array:
+        scales = np.repeat(np.ldexp(1.0, exponents), counts)
+        return (scales + terms) - scales
+
+    exponents = exponents_of(products)
+    upper = upper_parts(products, exponents)
+    lower_exponents = np.maximum(exponents - 53 + bits, exponents_of(changes))
+    parts = products - upper, errors, changes
+    lower = [upper_parts(terms, lower_exponents) for terms in parts]
+    remainder = sum(terms - part for terms, part in zip(parts, lower, strict=True))
+    total, middle, last = (np.add.reduceat(np.asarray(terms), starts) for terms in (upper, sum(lower), remainder))
+    first = b - total
+    second = first - middle
+    rest = sum_error(b, -total, first) + sum_error(first, -middle, second)
+    result = second + (rest - last)
+    sizes = 3.0 * counts * np.ldexp(UNIT, lower_exponents)  # of all remainders, whose sum is rounded
+    rounding = np.abs(rest) + np.abs(last) + np.abs(result) + 6.0 * counts * sizes
+    bounds = UNIT * (2.0 * rounding + np.add.reduceat(np.abs(changes), starts)) * INFLATION
+    return result, bounds + (32.0 * counts + 8.0) * SMALLEST  # partial products may underflow
 
 
 def independent_equations(

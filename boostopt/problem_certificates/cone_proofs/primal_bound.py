@@ -95,7 +95,7 @@ def proved_point(
 
 def checked_point(form: ConeForm, start: Float[Array, " n"], sizes: Float[Array, " n"]) -> ProvedPoint | PointFailure:
     """Return the feasible point nearest to a start in some scale, or why none is proved."""
-    enclosure = enclose_solution(form.E, form.e, start, sizes)
+    enclosure = enclose_solution(form.E, form.e, start, sizes, not form.groups)
     if enclosure is None:
         return PointFailure(NO_SOLUTION)
     return enclosed_point(form, enclosure)
@@ -114,7 +114,8 @@ def system_near(form: ConeForm, x: Float[Array, " n"]) -> EquationSystem:
     """Return the system of the equations of a form whose unknowns change as far as they may at a point."""
     start, sizes = point_with_sizes(form, x, 0.0, None)
     scale = np.maximum(1.0, np.abs(start))
-    return EquationSystem(form.E, form.e, np.where(sizes > 0, scale * np.sqrt(sizes / scale), 0.0))
+    sizes = np.where(sizes > 0, scale * np.sqrt(sizes / scale), 0.0)
+    return EquationSystem(form.E, form.e, sizes, not form.groups)
 
 
 def point_with_sizes(

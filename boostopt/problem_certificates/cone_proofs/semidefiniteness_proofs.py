@@ -14,6 +14,7 @@ from flint import fmpq
 from boostopt._utils.array_types import Array, Bool, Float, Int
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import eigenvalue_bound
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows, product
 from boostopt.problem_certificates.cone_proofs.cone_membership import smallest_eigenvalue_bound
 
@@ -22,6 +23,27 @@ MAX_BLOCK = 4000
 
 MAX_EIGENVECTOR_SIZE = 1000
 """Number of rows of a block up to which a direction of negative curvature is looked for."""
+
+MAX_DENSE_SIZE = 200
+"""Number of rows up to which blocks are dense: SciPy's sparse matrices take longer."""
+
+MAX_SPARSE_DENSITY = 0.2
+"""Share of the entries of a larger block that are not 0 up to which it is factored as a sparse matrix."""
+
+ROUNDING_FACTOR = 16.0
+"""A shift over rounding errors up to which no direction of negative curvature is looked for."""
+
+MIN_SPARSE_ENTRY, MAX_SPARSE_ENTRY = 1e-100, 1e100
+"""Sizes of entries between which their products with powers of two are exact."""
+
+MIN_EIGENVALUE = 1e-11
+"""Relative size of the smallest eigenvalue from which a sparse matrix is proved semidefinite without a shift."""
+
+SHIFT_FACTOR = 4.0
+"""A shift over the rounding errors of a sparse factorization."""
+
+MAX_FRACTION_ROWS = 8
+"""Number of rows up to which elimination in fractions takes less time than eigenvalues."""
 
 MAX_EXACT_COST = 1_000_000
 """Number of products, times the words of their digits, up to which a block is eliminated in fractions."""
@@ -39,8 +61,9 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     is_bounded
         True for variables with two bounds. A small shift is enough for a block of these.
     """
-    n = P.shape[0]
-    diagonal = P.diagonal()
+    n, diagonal = P.shape[0], P.diagonal()
+    if P.nnz == np.count_nonzero(diagonal):
+        return -diagonal, bool((diagonal < 0).any())
     _, labels = scipy.sparse.csgraph.connected_components(P, directed=False)
     is_alone = np.bincount(labels)[labels] == 1
     excess = _dominance(P, labels)
@@ -49,10 +72,22 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     places = np.flatnonzero(~is_alone & (np.bincount(labels, excess < 0) > 0)[labels])
     order = places[np.argsort(labels[places], kind="stable")]
     blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if len(order) else []
+    dense = P.toarray() if n <= MAX_DENSE_SIZE and blocks else None
+    if dense is None and blocks:
+        joint: Any = scipy.sparse.csr_array(P[order][:, order])
+        joint.sort_indices()
+        values = _shifts_by_sparse_factor(joint)
+        if values is not None and (is_bounded[order] | (values == 0)).all():
+            shifts[order], blocks = values, []
     for block in blocks:
-        part: Any = P if len(block) == n else scipy.sparse.csr_array(P[block][:, block])
-        shift = -smallest_eigenvalue_bound(part.toarray()) if len(block) <= MAX_BLOCK else np.inf
-        if shift > 0 and is_negative(part):
+        part: Any = P[block][:, block] if dense is None else dense[np.ix_(block, block)]
+        shift = np.inf
+        if len(block) <= MAX_FRACTION_ROWS and _semidefinite_in_fractions(part):
+            shift = 0.0
+        elif len(block) <= MAX_BLOCK:
+            shift = -smallest_eigenvalue_bound(part.toarray() if dense is None else part)
+        rounding = ROUNDING_FACTOR * UNIT * (len(block) + 2) * float(np.abs(diagonal[block]).sum())
+        if shift > rounding and is_negative(part):
             is_nonconvex = True
         elif shift > 0 and not is_bounded[block].all():
             flag = _semidefinite_in_fractions(part)
@@ -62,13 +97,31 @@ def semidefinite_shifts(P: Any, is_bounded: Bool[Array, " n"]) -> tuple[Float[Ar
     return shifts, is_nonconvex
 
 
+def _shifts_by_sparse_factor(P: Any) -> Float[Array, " n"] | None:
+    """Return small shifts by a factorization of the matrix with a diagonal near 1; None if it is dense or none do."""
+    n, sizes, diagonal = P.shape[0], np.abs(P.data), P.diagonal()
+    if P.nnz > MAX_SPARSE_DENSITY * n * n or not diagonal.min() > 0:
+        return None
+    if not (sizes.min() > MIN_SPARSE_ENTRY and sizes.max() < MAX_SPARSE_ENTRY):
+        return None
+    exponents, rows = -(np.frexp(diagonal)[1] // 2), entry_rows(P)
+    entries = np.ldexp(P.data, exponents[rows] + exponents[P.indices])
+    scaled = scipy.sparse.csc_array((entries, P.indices, P.indptr), shape=P.shape)
+    size, n_terms = float(np.bincount(rows, np.abs(entries)).max()), int(np.diff(P.indptr).max()) + 8
+    if eigenvalue_bound(scaled, MIN_EIGENVALUE * size) >= 0:
+        return np.zeros(n)
+    bound = eigenvalue_bound(scaled, -SHIFT_FACTOR * UNIT * n_terms * size)
+    return np.ldexp(-bound, -2 * exponents) if bound > -np.inf else None
+
+
 def is_negative(P: Any) -> bool:
-    """Return whether a direction is proved to have a negative value of the quadratic form."""
+    """Return whether a direction is proved to have a negative value of the quadratic form of a matrix."""
     if P.shape[0] > MAX_EIGENVECTOR_SIZE:
         return False
-    values, vectors = scipy.linalg.eigh(P.toarray(), subset_by_index=[0, 0])
+    sparse: Any = scipy.sparse.csr_array(P)
+    values, vectors = scipy.linalg.eigh(sparse.toarray(), subset_by_index=[0, 0])
     v = vectors[:, 0]
-    slopes, errors = product(P, None, (v, np.zeros(len(v))))
+    slopes, errors = product(sparse, None, (v, np.zeros(len(v))))
     terms = v * slopes
     sizes = np.abs(v) * errors + UNIT * np.abs(terms) + SMALLEST
     return bool(values[0] < 0) and math.fsum([*terms.tolist(), *(sizes * INFLATION).tolist()]) < 0
@@ -89,11 +142,11 @@ def _dominance(P: Any, labels: Int[Array, " k"]) -> Float[Array, " k"]:
 
 def _semidefinite_in_fractions(P: Any) -> bool | None:
     """Return whether a matrix is positive semidefinite, by elimination in fractions; None if this costs too much."""
-    rows: list[dict[int, fmpq]] = []
-    for i in range(P.shape[0]):
-        part = slice(P.indptr[i], P.indptr[i + 1])
-        values = [value.as_integer_ratio() for value in P.data[part].tolist()]
-        rows.append({j: fmpq(*pair) for j, pair in zip(P.indices[part].tolist(), values, strict=True)})
+    rows: list[dict[int, fmpq]] = [{} for _ in range(P.shape[0])]
+    entries: Any = scipy.sparse.coo_array(P) if scipy.sparse.issparse(P) else None
+    places, values = (P.nonzero(), P[P.nonzero()]) if entries is None else (entries.coords, entries.data)
+    for i, j, value in zip(*(place.tolist() for place in places), values.tolist(), strict=True):
+        rows[i][j] = fmpq(*value.as_integer_ratio())
     remaining = set(range(len(rows)))
     cost = 0
     while remaining:
