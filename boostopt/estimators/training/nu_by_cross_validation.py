@@ -263,7 +263,7 @@ def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, 
     previous_run, total, cache = None, 0.0, OracleCache()
     for nu in reversed(nus.tolist()):
         nu_settings = replace(settings, nu=nu)
-        previous_total, total = total, float(nu_settings.scale_weights(examples.c)[0].sum())
+        previous_total, total = total, float(nu_settings.scale_weights(examples)[0].sum())
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
         start = previous_run if total == previous_total else None
         run = nu_settings.fit_binary(examples, k, start, None, cache=cache)
