@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import re
@@ -27,11 +28,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import Run, boost, stump_matrix
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.training_data import merge_examples
 from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures, RBFNetworks
 from boostopt.oracles.base import Answer
 
@@ -414,11 +417,27 @@ def test_class_weights_multiply() -> None:
     np.testing.assert_array_equal(
         weighed.decision_function(X), fitted(X, y, np.where(y, 1, 3), epsilon=0.1).decision_function(X)
     )
-    shares = len(y) / (2 * np.bincount(y))
+    # Balanced weights are whole numbers in these proportions.
+    counts = np.bincount(y)
     balanced = fitted(X, y, class_weight="balanced", epsilon=0.1)
+    whole_weights = (counts[::-1] // math.gcd(*counts.tolist()))[y]
     np.testing.assert_array_equal(
-        balanced.decision_function(X), fitted(X, y, shares[y], epsilon=0.1).decision_function(X)
+        balanced.decision_function(X), fitted(X, y, whole_weights, epsilon=0.1).decision_function(X)
     )
+    steps = fitted(X, y, (len(y) / (2 * counts))[y], epsilon=0.1)
+    assert balanced.certificate_.lower <= steps.certificate_.upper
+    assert steps.certificate_.lower <= balanced.certificate_.upper
+
+
+def test_balanced_weights_become_whole_numbers_for_histogram_newton() -> None:
+    features, labels = np.arange(5.0)[:, np.newaxis], np.array([0, 1, 2, 0, 1])
+    balanced = merge_examples(features, labels, np.array([1, 2, 5, 2, 2])).with_class_weight("balanced")
+    # The classes have the totals 3, 4 and 5, whose least common multiple is 60.
+    np.testing.assert_array_equal(balanced.whole_c, [20, 30, 60, 40, 30])
+    for weights in ([1, 2, 5, 2, 2.5], [1, 2**20 - 1, 2**19 - 1, 2, 2**20]):  # no whole weights; products too large
+        balanced = merge_examples(features, labels, np.array(weights)).with_class_weight("balanced")
+        np.testing.assert_array_equal(balanced.whole_c, balanced.c)
+    assert isinstance(fitted(X, y, class_weight="balanced", epsilon=0.1).run_, HistogramRun)
 
 
 @pytest.mark.thorough

@@ -19,8 +19,8 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import SCORING_NAMES
 from boostopt.estimators.training.nu_by_cross_validation import (
+    FOLD_EPSILON,
     FOLD_SCORES,
-    LOWEST_FACTOR,
     MAX_FOLDS,
     NU_FRACTIONS,
     HeldOutFold,
@@ -42,7 +42,7 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
     np.testing.assert_allclose(model.nus_[positions], coarse)
     best = coarse[model.nu_scores_[positions].argmax()]
     assert {round(nu * nu / best / coarse[0], 9) for nu in set(model.nus_) - set(model.nus_[positions])} <= {
-        round(ratio, 9) for ratio in (LOWEST_FACTOR, *np.array(NU_FRACTIONS) / NU_FRACTIONS[0])
+        round(ratio, 9) for ratio in np.array(NU_FRACTIONS) / NU_FRACTIONS[0]
     }
     assert len(model.nus_) in (4, 5)
     # By hand: the folds are those of the examples in the classifier's own order.
@@ -80,12 +80,22 @@ def test_the_smallest_nu_within_one_standard_error_of_the_best_score_is_chosen()
 def test_the_grid_is_finer_beside_the_highest_score() -> None:
     nus, weights = np.array([0.1, 0.4, 0.9]), np.ones(3)
     lowest, middle, highest = (NuScores(nus, np.tile(np.eye(3)[k], (3, 1)), weights) for k in range(3))
-    np.testing.assert_allclose(finer_nus(lowest), [0.1 * np.sqrt(LOWEST_FACTOR), 0.2])
+    np.testing.assert_allclose(finer_nus(lowest), [0.2])
     np.testing.assert_allclose(finer_nus(middle), [0.2, 0.6])
     np.testing.assert_allclose(finer_nus(highest), [0.6])
+    assert not len(finer_nus(NuScores(np.array([0.1]), np.ones((3, 1)), weights)))
     both = lowest.with_scores(np.array([0.2, 0.05]), np.array([[0.7, 0.6]] * 3))
     np.testing.assert_allclose(both.nus, [0.05, 0.1, 0.2, 0.4, 0.9])
     np.testing.assert_allclose(both.scores, [0.6, 1.0, 0.7, 0.0, 0.0])
+
+
+@pytest.mark.thorough
+def test_folds_have_no_fine_epsilon_but_the_last_fit_has() -> None:
+    models: list[Any] = [MarginBoostClassifier(nu="auto", epsilon=epsilon) for epsilon in (0.005, FOLD_EPSILON, 0.1)]
+    fine, coarse, coarser = (model.fit(X, y) for model in models)
+    np.testing.assert_array_equal(fine.nu_scores_, coarse.nu_scores_)
+    assert not np.array_equal(coarser.nu_scores_, coarse.nu_scores_)
+    assert fine.certificate_.gap <= 0.005
 
 
 @pytest.mark.thorough

@@ -269,7 +269,7 @@ class FitSettings:
         """
         cache = OracleCache() if cache is None else cache
         examples = cache.examples(k, partial(self._binary_examples, examples, k))
-        c, parameters = self.scale_weights(examples.c)
+        c, parameters = self.scale_weights(examples)
         signs = np.where(examples.codes == 1, 1, -1).astype(np.int8)
         arguments = self.base, self.base_options, self.reflexive, self.seed, examples.X, signs, c
         oracle = cache.oracle(k, c, partial(make_oracle, *arguments))
@@ -513,11 +513,13 @@ class FitSettings:
             )
         return {**values, "nu": float(self.nu) if isinstance(self.nu, int) else max(float(self.nu) * total, 1.0)}
 
-    def scale_weights(self, c: ExampleVector) -> tuple[ExampleVector, dict[str, Any]]:
-        """Return the multiplicities, scaled if nu is a share of less than one example, and the parameters.
+    def scale_weights(self, examples: WeightedExamples) -> tuple[ExampleVector, dict[str, Any]]:
+        """Return the multiplicities, and the parameters of the formulation without per-example values, nu as a count.
 
-        The parameters are those of the formulation without per-example values, with nu as a count.
+        If nu is a share, balanced weights become whole numbers, which histogram Newton needs; and if it is a share of
+        less than one example, weights are scaled so that each is at least 1.
         """
+        c = examples.c
         total = float(c.sum())
         # The error of a sum of N numbers is at most N units in the last place of the sum.
         values = self._formulation_parameters(total, len(c), max(CAP_SUM_TOL, len(c) * MACHINE_EPSILON))
@@ -527,7 +529,8 @@ class FitSettings:
         # If nu is a share, scaling c does not change the caps c / nu. With c >= 1, a share of less than one example
         # gives caps of at least 1, which never bind, like the caps of one example. Scaling by a power of 2 is exact.
         # Other terms of F may change.
-        if (smallest := float(c.min())) < 1.0 and share * total < 1.0:
+        c = c if self.formulation.needs_all_examples else examples.whole_c
+        if (smallest := float(c.min())) < 1.0 and share * float(c.sum()) < 1.0:
             c = np.ldexp(c, 1 - math.frexp(smallest)[1])
         return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 

@@ -33,8 +33,8 @@ from boostopt.programs.boosting_spec import UpdateKind
 NU_FRACTIONS = (0.1, 0.3, 1.0)
 """The first candidates of nu, as multiples of the largest nu that gives up no class: see `baseline_and_nu_warnings`."""
 
-LOWEST_FACTOR = 0.25
-"""Below the smallest candidate the finer grid continues as if this multiple of it were the next candidate."""
+FOLD_EPSILON = 0.02
+"""The smallest epsilon of fits to folds: these fits serve to compare scores, and their certificates are not used."""
 
 MAX_FOLDS = 3
 """The number of folds; it is reduced to the number of rows of the smallest class."""
@@ -166,7 +166,7 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
     The first candidates are three multiples of the largest nu that gives up no class. A finer grid follows: the
     geometric means of the best one and its neighbours. The folds are stratified folds of the rows: each of the equal
     rows goes to a fold of its own choice, with its share of their weight. A row of weight k counts as k rows if all
-    weights are whole numbers.
+    weights are whole numbers. The epsilon of the fits is at least `FOLD_EPSILON`.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
     shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
     nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
     fractions = np.array(NU_FRACTIONS)
-    fold_settings = replace(settings, checkpoint=None, verbose=False)
+    fold_settings = replace(settings, epsilon=max(settings.epsilon, FOLD_EPSILON), checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
     splits = [
         tuple(examples.take_copies(np.bincount(rows[part], minlength=len(examples.c))) for part in split)
@@ -208,13 +208,13 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
 def finer_nus(scores: NuScores) -> Float[Array, " k"]:
     """Return the geometric means of the nu with the highest score and its neighbours, ascending."""
     best = int(scores.scores.argmax())
-    neighbours = [scores.nus[best - 1] if best > 0 else LOWEST_FACTOR * scores.nus[0], *scores.nus[best + 1 : best + 2]]
-    return np.sqrt(scores.nus[best] * np.array(neighbours))
+    neighbours = np.concatenate([scores.nus[max(best - 1, 0) : best], scores.nus[best + 1 : best + 2]])
+    return np.sqrt(scores.nus[best] * neighbours)
 
 
 def _without_repetitions(nus: Float[Array, " k"], smallest: float) -> Float[Array, " n"]:
     """Return the different values among nus, ascending, with those below the smallest replaced by it."""
-    return np.unique(np.maximum(nus, min(smallest, float(nus.max()))))
+    return np.unique(np.maximum(nus, min(smallest, float(nus.max(initial=0.0)))))
 
 
 def _score_nus(
@@ -263,7 +263,7 @@ def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, 
     previous_run, total, cache = None, 0.0, OracleCache()
     for nu in reversed(nus.tolist()):
         nu_settings = replace(settings, nu=nu)
-        previous_total, total = total, float(nu_settings.scale_weights(examples.c)[0].sum())
+        previous_total, total = total, float(nu_settings.scale_weights(examples)[0].sum())
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
         start = previous_run if total == previous_total else None
         run = nu_settings.fit_binary(examples, k, start, None, cache=cache)

@@ -19,6 +19,8 @@ from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.oracles import BinnedStumps, DecisionStumps, Oracle
 from boostopt.programs.parameters import LARGEST, SMALLEST
+from boostopt.rows.binned_rows import has_exact_sums
+from boostopt.rows.row_block import MAX_MULTIPLICITY
 
 MAX_COPIES = 1_000_000
 """Largest sum of whole weights that count as copies of their rows in cross-validation."""
@@ -60,6 +62,8 @@ class WeightedExamples:
         Per-example parameters, each of shape (N,).
     class_factors
         The class weights that c contains, shape (classes,); None if there are none.
+    whole_factor
+        The number that c is multiplied by to become whole; None if c is whole already, or no such number is known.
     """
 
     X: Any
@@ -69,6 +73,12 @@ class WeightedExamples:
     copies: Int[Array, " N"]
     values: Values = field(default_factory=no_values)
     class_factors: Array | None = None
+    whole_factor: float | None = None
+
+    @property
+    def whole_c(self) -> ExampleVector:
+        """The multiplicities as whole numbers in the same proportions; c itself if no such numbers are known."""
+        return self.c if self.whole_factor is None else np.rint(self.c * self.whole_factor)
 
     def class_shares(self) -> list[list[float]]:
         """Return the weight fractions of the classes, and if there are class weights also those without them."""
@@ -124,7 +134,9 @@ class WeightedExamples:
         """
         factors = class_weight_factors(class_weight, self.classes, self.codes, self.c)
         class_factors = None if class_weight is None else factors
-        return replace(self, c=_multiply_weights(self.c, factors[self.codes]), class_factors=class_factors)
+        whole_factor = _whole_factor(self.codes, self.c) if isinstance(class_weight, str) else None
+        c = _multiply_weights(self.c, factors[self.codes])
+        return replace(self, c=c, class_factors=class_factors, whole_factor=whole_factor)
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,6 +322,21 @@ def class_weight_factors(
         )
     factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
     return np.asarray(factors, dtype=np.float64)
+
+
+def _whole_factor(codes: Int[Array, " N"], c: ExampleVector) -> float | None:
+    """Return the number that makes balanced weights whole; None if the products or c have no exact sums.
+
+    The balanced weight of an example is total / (classes * total of the class) times its own one. So the least common
+    multiple of the totals of the classes makes it whole.
+    """
+    if not has_exact_sums(c):
+        return None
+    totals = np.bincount(codes, c).astype(np.int64)
+    multiple = math.lcm(*totals.tolist())
+    if multiple // int(totals.min()) > MAX_MULTIPLICITY:
+        return None
+    return multiple * len(totals) / int(totals.sum()) if has_exact_sums(c * (multiple // totals)[codes]) else None
 
 
 def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
