@@ -761,6 +761,17 @@ def test_a_run_near_the_optimum_0_passes_over_the_rows_less_often_than_there_are
     assert run.evaluations[0].level == 12 and len(run.evaluations) <= 10
 
 
+def test_a_run_with_most_weights_at_the_cap_ends_with_much_entropy() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6))
+    score = X[:, 0] + X[:, 1] + np.abs(X[:, 2]) + rng.standard_normal(2000)
+    y = np.where(score > np.quantile(score, 0.95), 1, -1)
+    run = boost("erlpboost", BinnedStumps(X, y, bins=64), nu=200.0, epsilon=0.003, update="newton")
+    assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 0.003
+    # With levels that follow the gap, 37 evaluations end at level 1.
+    assert run.evaluations[-1].level == 3 and len(run.evaluations) <= 27
+
+
 @pytest.mark.parametrize("copies", [30, 1000])
 def test_copies_of_all_examples_take_no_further_pass(copies: int) -> None:
     X, y, _ = noisy_examples(4, 400, 1.0)
