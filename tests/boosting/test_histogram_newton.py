@@ -729,9 +729,9 @@ def test_default_run_with_exhausted_whole_numbers_continues_by_the_update_of_its
 
 @pytest.mark.thorough
 def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
-    assert type(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004)) is Run
-    assert isinstance(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004, update="newton"), HistogramRun)
-    assert isinstance(boost("erlpboost", binned_stumps(0, 1000), nu=300.0, epsilon=0.004), HistogramRun)
+    assert type(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.00025)) is Run
+    assert isinstance(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.00025, update="newton"), HistogramRun)
+    assert isinstance(boost("erlpboost", binned_stumps(0, 1000), nu=300.0, epsilon=0.00025), HistogramRun)
 
 
 @pytest.mark.parametrize("time", [1, 2, 4])
