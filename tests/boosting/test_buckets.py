@@ -9,7 +9,7 @@ import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin, weight_function
-from boostopt.boosting.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram
+from boostopt.boosting.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram, effective_sample_size
 from boostopt.programs.program import Examples
 from boostopt.rows.block_sums import histogram
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
@@ -141,3 +141,26 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0
     assert law.curvature(0.0) == (law.grid, law.integer_curvature, law.curvature_unit)
     assert window.bin_min(1) / MARGIN_SCALE <= law.transition[0] - spread + 1e-6 or law.transition[0] - spread < -1.0
+
+
+def test_the_effective_sample_size_is_that_of_kish() -> None:
+    assert effective_sample_size(np.array([2, 3]), np.array([1, 2])) == 64 / 14
+    assert effective_sample_size(np.array([5, 7]), np.array([3, 3])) == 12.0
+    assert effective_sample_size(np.array([5, 7]), np.array([0, 3])) == 7.0
+    assert effective_sample_size(np.array([5]), np.array([0])) == 0.0
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_the_sample_size_of_a_curvature_is_that_of_its_examples(spread: float) -> None:
+    M, eta, nu = margins("spread", 4000), 40.0, 400.0
+    buckets = margin_histogram(M, None, MarginGrid.full())
+
+    def regularizer_of(examples: Examples) -> RelativeEntropy:
+        return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
+
+    law = weight_function(buckets, regularizer_of, ExactSoftMargin(Fraction(nu), len(M)))
+    window, table, _ = law.curvature(spread)
+    r = table[window.bin_index(M, np.empty_like(M))].astype(np.float64)
+    assert law.curvature_sample_size(window, table) == pytest.approx(r.sum() ** 2 / (r @ r), rel=0.01)
+    q = law.integer_weights[buckets.grid.bin_index(M, np.empty_like(M))].astype(np.float64)
+    assert law.effective_sample_size == pytest.approx(q.sum() ** 2 / (q @ q), rel=1e-12)

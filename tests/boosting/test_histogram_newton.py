@@ -438,6 +438,12 @@ def test_run_with_exhausted_whole_numbers_continues_in_floating_point(monkeypatc
     (low, high), (lower, upper) = class_bounds(coarse), recomputed_bounds(coarse, oracle)
     assert coarse.reason == StopReason.WHOLE_NUMBERS_EXHAUSTED and low <= lower and upper <= high
     assert high - low > 0.001 and max(low, class_bounds(run)[0]) <= min(high, class_bounds(run)[1])
+    first_round = boost("lpboost", oracle, start=coarse, max_rounds=1, nu=how["nu"], epsilon=0.001, update="total")
+    assert class_bounds(first_round)[1] > high + 0.001
+    monkeypatch.setattr(histogram_run, "MAX_MARGIN_ENTRIES", oracle.N * len(coarse.hypotheses))
+    limited_run = boost("lpboost", oracle, max_rounds=coarse.rounds + 1, **how)
+    assert type(limited_run) is Run and limited_run.rounds == 1
+    assert class_bounds(limited_run)[1] <= high + 1e-13
     limited = continuation_options(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
     assert (
         limited.max_rounds == 7
@@ -738,9 +744,9 @@ def test_default_run_with_exhausted_whole_numbers_continues_by_the_update_of_its
 
 @pytest.mark.thorough
 def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
-    assert type(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004)) is Run
-    assert isinstance(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.004, update="newton"), HistogramRun)
-    assert isinstance(boost("erlpboost", binned_stumps(0, 1000), nu=300.0, epsilon=0.004), HistogramRun)
+    assert type(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.00025)) is Run
+    assert isinstance(boost("erlpboost", binned_stumps(0), nu=60.0, epsilon=0.00025, update="newton"), HistogramRun)
+    assert isinstance(boost("erlpboost", binned_stumps(0, 1000), nu=300.0, epsilon=0.00025), HistogramRun)
 
 
 @pytest.mark.parametrize("time", [1, 2, 4])
@@ -774,6 +780,17 @@ def test_a_run_near_the_optimum_0_passes_over_the_rows_less_often_than_there_are
     assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 0.001
     # Newton steps at each level take 27 evaluations from level 12 on.
     assert run.evaluations[0].level == 12 and len(run.evaluations) <= 10
+
+
+def test_a_run_with_most_weights_at_the_cap_ends_with_much_entropy() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6))
+    score = X[:, 0] + X[:, 1] + np.abs(X[:, 2]) + rng.standard_normal(2000)
+    y = np.where(score > np.quantile(score, 0.95), 1, -1)
+    run = boost("erlpboost", BinnedStumps(X, y, bins=64), nu=200.0, epsilon=0.003, update="newton")
+    assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 0.003
+    # With levels that follow the gap, 37 evaluations end at level 1.
+    assert run.evaluations[-1].level == 3 and len(run.evaluations) <= 27
 
 
 @pytest.mark.parametrize("copies", [30, 1000])

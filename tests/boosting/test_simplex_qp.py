@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from boostopt.boosting.qp import simplex_qp
 from boostopt.boosting.qp.primal_dual_active_set import active_set_maximizer
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer, simplex_maximizer
 
@@ -154,3 +155,21 @@ def test_a_copy_of_a_hypothesis_with_weight_does_not_enter() -> None:
     assert z is not None
     assert z[2] == 0.0
     assert z[:2] == pytest.approx([0.5, 0.5], abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_matrix_of_lower_rank_with_rounding_errors_has_a_factor_with_a_larger_ridge(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a factor the interior point method takes a dozen, and more if a Newton step has thousands of weights."""
+    rng, t, rank = np.random.default_rng(seed), 120, 30
+    V, errors = rng.choice([-1.0, 1.0], (rank, t)), rng.normal(size=(t, t))
+    V[0] = 1.0
+    H = V.T @ V + 1e-13 * rank * (errors + errors.T)
+    g, used = H @ np.full(t, 1.0 / t) + 1e-2 * V.T @ rng.normal(size=rank) / t, np.ones(t, bool)
+    assert active_set_maximizer(H, g, used) is None
+    monkeypatch.setattr(simplex_qp, "_mehrotra_step", lambda *_: pytest.fail("the interior point method began"))
+    z = simplex_maximizer(H, g, used)
+    slopes = g - H @ z
+    assert z.min() >= 0.0 and z.sum() == pytest.approx(1.0, abs=1e-12)
+    assert slopes.max() - slopes @ z <= 1e-8 * rank

@@ -42,7 +42,7 @@ from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import unit_weight
-from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, SOLVED_GAP_FRACTION, newton_target
+from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, newton_target
 from boostopt.errors import reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.top_k import top_k_groups
@@ -57,7 +57,8 @@ MIN_ROWS_PER_SAMPLED_ROW = 4
 """A sample is used only if the rows are at least this many times as many."""
 
 SAMPLING_ERROR = 1.5
-"""A sample of n rows is solved to a gap of this number over sqrt(n), the random error of its edges."""
+"""A sample is solved to a gap of this number over sqrt(n), the random error of its edges; n is the number of equal
+weights whose mean is as random as that of the example weights."""
 
 MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
@@ -79,8 +80,11 @@ GOOD_GAIN, SPREAD_DECREASE = 0.35, 1.4
 promises, estimated from the first length; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is
 multiplied by SPREAD_INCREASE. Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
 
-FOLLOWABLE_GAP_FRACTION = 0.5
-"""The gap of a program, as a fraction of the accuracy of its level, from which a step leads to the next level."""
+MIN_COST_RATIO = 0.125
+"""The smallest cost of the entropy, as a fraction of the gap of its program, from which a step lowers the level."""
+
+NEGLIGIBLE_COST_FRACTION = 0.2
+"""The fraction of epsilon up to which the cost of the entropy calls for no lower level."""
 
 MIN_GAP_DECREASE = 0.9
 """The factor by which the gap must fall to count as a decrease."""
@@ -290,19 +294,27 @@ class HistogramNewton:
     def _step_and_set_level(
         self, evaluator: DualEvaluator, evaluation: Evaluation, may_step: bool
     ) -> tuple[Iterate | None, float]:
-        """Set the level of the next program, and return the next iterate and D; None if D falls."""
-        level, gap = evaluation.level, self._program_gap(evaluation) / (self.epsilon * 2.0**evaluation.level)
-        if level and gap <= FOLLOWABLE_GAP_FRACTION and evaluation.iterate.integer_weights.any():
-            for next_level in sorted({min(level - 1, self._level_for(evaluation.iterate)), level - 1}):
+        """Set the level of the next program, and return the next iterate and D; None if D falls.
+
+        The gap over the class is the gap of the program plus the cost of its entropy, which halves with each level. The
+        level falls until the cost is a small part of the gap. If most weights are at the cap, the entropy costs far
+        less than it may, and few levels are needed.
+        """
+        level, gap, cost = evaluation.level, self._program_gap(evaluation), self._entropy_cost(evaluation)
+        has_weights = bool(evaluation.iterate.integer_weights.any())
+        small_cost = max(MIN_COST_RATIO * gap, NEGLIGIBLE_COST_FRACTION * self.epsilon)
+        is_solved = has_weights and cost >= small_cost
+        if level and is_solved:
+            lowest_level = max(level - max(int(math.log2(cost / small_cost)), 1), 0)
+            for next_level in sorted({lowest_level, level - 1}):
                 next_iterate, value = self._step_to_level(evaluator, evaluation, next_level)
                 if next_iterate is not None:
                     self.level = next_level
                     return next_iterate, value
         next_iterate, value = self._step(evaluator, evaluation) if may_step else (None, -math.inf)
-        is_finished = gap <= SOLVED_GAP_FRACTION or next_iterate is None
-        self.level = min(
-            max(level - 1, 0) if is_finished else level, self._level_for(next_iterate or evaluation.iterate)
-        )
+        self.level = max(level - 1, 0) if is_solved or next_iterate is None else level
+        if not has_weights:
+            self.level = min(self.level, self._level_for(next_iterate or evaluation.iterate))
         return next_iterate, value
 
     def _evaluate(self, evaluator: DualEvaluator, iterate: Iterate, level: int) -> Evaluation:
@@ -346,7 +358,8 @@ class HistogramNewton:
         """Return why the run ends after an evaluation; "" if it continues."""
         if not evaluation.iterate.integer_weights.any():
             return ""
-        if not on_all_rows and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(evaluation.iterate.histogram.counts.sum()):
+        sample_size = evaluation.weight_function.effective_sample_size
+        if not on_all_rows and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(sample_size):
             return StopReason.SAMPLE_EXHAUSTED.value
         if self.bounds.gap <= self.epsilon:
             measure = self.problem.measure
@@ -370,6 +383,13 @@ class HistogramNewton:
             float(evaluation.largest_edge)
             + evaluation.weight_function.regularizer_value
             - evaluation.weight_function.dual_objective
+        )
+
+    def _entropy_cost(self, evaluation: Evaluation) -> float:
+        """Return the gap over the class that remains if the gap of the program is 0."""
+        weight_function = evaluation.weight_function
+        return (
+            weight_function.dual_objective - weight_function.regularizer_value - float(evaluation.iterate.lower_bound)
         )
 
     def _add_columns(self, evaluation: Evaluation) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.array_types import Array, Float, Int, Num
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, MarginGrid
 
 CURVATURE_SAMPLES = 1024
@@ -145,6 +145,17 @@ class WeightFunction:
         """The grid of the bins."""
         return self.histogram.grid
 
+    @property
+    def effective_sample_size(self) -> float:
+        """The number of examples with equal weights whose mean is as random as the mean with these weights."""
+        return effective_sample_size(self.histogram.counts, self.integer_weights)
+
+    def curvature_sample_size(self, grid: MarginGrid, integer_curvature: Int[Array, " bins"]) -> float:
+        """Return the effective number of examples in a sum with the curvatures of a grid."""
+        margins = (self.histogram.mean_margins * MARGIN_SCALE).astype(np.int32)
+        bins = grid.bin_index(margins, np.empty_like(margins))
+        return effective_sample_size(self.histogram.occupied_counts, integer_curvature[bins])
+
     def curvature(self, spread: float) -> tuple[MarginGrid, Int[Array, " bins"], float]:
         """Return a grid, the curvature r of each bin as an integer up to 2^8, and the curvature of the integer 1.
 
@@ -170,3 +181,16 @@ class WeightFunction:
         bin_centers = (grid.origin + (np.arange(N_BINS) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
         r = np.interp(bin_centers, samples, rate * (CURVATURE_SCALE / largest))
         return grid, np.pad(np.rint(r).astype(np.int64), 1), largest / CURVATURE_SCALE
+
+
+def effective_sample_size(counts: Num[Array, " k"], weights: Int[Array, " k"]) -> float:
+    """Return the number of equal weights whose mean is as random as that of some weights; 0 if all are 0.
+
+    Parameters
+    ----------
+    counts
+        The number of examples with each weight.
+    """
+    w = weights.astype(np.float64)
+    total = float(counts @ w)
+    return total * total / float(counts @ (w * w)) if total > 0.0 else 0.0

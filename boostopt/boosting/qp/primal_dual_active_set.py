@@ -20,6 +20,9 @@ from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
 RELATIVE_RIDGE = 1e-13
 """The ridge on the diagonal, as a fraction of the largest diagonal entry, with which a factor exists."""
 
+SINGULAR_RELATIVE_RIDGE = 1e-10
+"""The ridge with which a factor of a matrix of lower rank has no errors as large as the matrix."""
+
 MAX_ITERATIONS = 12
 """The largest number of iterations."""
 
@@ -37,7 +40,7 @@ ACCEPTANCE_FACTOR = 100.0
 
 
 def active_set_maximizer(
-    H: Float[Array, "t t"], g: HypothesisVector, support: Bool[Array, " t"]
+    H: Float[Array, "t t"], g: HypothesisVector, support: Bool[Array, " t"], relative_ridge: float = RELATIVE_RIDGE
 ) -> HypothesisVector | None:
     """Return the maximizer of g'z - 1/2 z'H z over the simplex; None if the method does not converge.
 
@@ -49,9 +52,11 @@ def active_set_maximizer(
         Finite numbers, shape (t,).
     support
         The guess of the support, with at least one weight, shape (t,).
+    relative_ridge
+        The ridge on the diagonal, as a fraction of the largest diagonal entry. Slopes have errors of this size.
     """
-    ridge = RELATIVE_RIDGE * float(H.diagonal().max())
-    slope_tol = MULTIPLIER_TOL * max(float(H.diagonal().max()), float(np.ptp(g)))
+    ridge = relative_ridge * float(H.diagonal().max())
+    slope_tol = MULTIPLIER_TOL * max(float(H.diagonal().max()), float(np.ptp(g))) + ridge
     factor, fewest_errors, n_without_progress = _UpdatableFactor.factorize(H, support, ridge), len(g) + 1, 0
     for _ in range(MAX_ITERATIONS):
         if (support != factor.support).sum() > REFACTOR_FRACTION * factor.support.sum():

@@ -1,7 +1,8 @@
 """The maximum of g'z - 1/2 z'H z over the simplex, for the Newton steps of the weights; H is semidefinite and small.
 
-With a good guess of the support, an active set method converges. Otherwise a primal-dual interior point method with a
-corrector solves the program [Mehrotra 1992]. The answer needs no proof, because the caller evaluates the objective.
+With a good guess of the support, an active set method converges, for a matrix of lower rank with a larger ridge.
+Otherwise, a primal-dual interior point method with a corrector solves the program [Mehrotra 1992]. The answer needs no
+proof, because the caller evaluates the objective.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ import numpy as np
 import scipy.linalg
 
 from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
-from boostopt.boosting.qp.primal_dual_active_set import RELATIVE_RIDGE, active_set_maximizer
+from boostopt.boosting.qp.primal_dual_active_set import (
+    RELATIVE_RIDGE,
+    SINGULAR_RELATIVE_RIDGE,
+    active_set_maximizer,
+)
 
 MAX_ITERATIONS, COMPLEMENTARITY_TOL = 60, 1e-15
 """The largest number of steps, and the complementarity, for an objective of order 1, at which the method stops."""
@@ -53,8 +58,9 @@ def simplex_maximizer(
     support_guess
         A guess of the positive weights, at least one; None if there is no guess.
     """
-    if support_guess is not None and (z := active_set_maximizer(H, g, support_guess)) is not None:
-        return z
+    for relative_ridge in (RELATIVE_RIDGE, SINGULAR_RELATIVE_RIDGE):
+        if support_guess is not None and (z := active_set_maximizer(H, g, support_guess, relative_ridge)) is not None:
+            return z
     t = len(g)
     largest = max(float(H.diagonal().max()), 1e-300)
     scaled_g = g - g.max()

@@ -37,7 +37,8 @@ MAX_ROUNDS_WITH_HISTORY = 1000
 def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, ignore_checkpoint: bool = False) -> RunData:
     """Return the initial record of a run: from its checkpoint if there is one, otherwise from an earlier run, if any.
 
-    A run that continues histogram Newton starts with its hypotheses and replaces its checkpoint (`ignore_checkpoint`).
+    A run that continues histogram Newton starts with its hypotheses and its upper bound, and replaces its checkpoint
+    (`ignore_checkpoint`).
     """
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
@@ -66,7 +67,17 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         return record
     if options.start.loaded:
         check_stored_margins(options.start.record.pool, oracle)
+    if ignore_checkpoint:
+        bounds = _bounds_with_proof(bounds, recomputed_bounds(options.start.record.state.bounds, problem, oracle))
+        record = replace(record, state=_initial_state(problem, bounds))
     return _warm_started(record, oracle, options.start.record)
+
+
+def _bounds_with_proof(bounds: OracleBounds, proof: OracleBounds) -> OracleBounds:
+    """Return the bounds with the upper bound over the class that the distribution of an earlier run proves."""
+    if proof.d is None:
+        return bounds
+    return replace(bounds.with_upper(proof.upper, proof.d), smallest_target=proof.upper)
 
 
 def _initial_state(problem: Problem, bounds: OracleBounds) -> State:
@@ -137,9 +148,7 @@ def record_of_problem(record: RunData, problem: Problem, oracle: Oracle, options
     bound so far, moved into the domain of the new F.
     """
     bounds = _bounds_from_guarantee(_oracle_guarantee(oracle, options), problem)
-    recomputed = recomputed_bounds(record.state.bounds, problem, oracle)
-    if recomputed.d is not None:
-        bounds = replace(bounds.with_upper(recomputed.upper, recomputed.d), smallest_target=recomputed.upper)
+    bounds = _bounds_with_proof(bounds, recomputed_bounds(record.state.bounds, problem, oracle))
     start = _initial_state(problem, bounds)
     state = replace(_with_weights_of(start, problem, record.pool, record.state), round=record.state.round)
     return replace(record, problem=problem, state=state, guarantee=_guarantee(problem, oracle, options))
