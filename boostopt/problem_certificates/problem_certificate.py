@@ -43,6 +43,7 @@ from boostopt.problem_certificates.cone_proofs.cone_form_interval import (
     MAX_GAP,
     FormCertifier,
     FormInterval,
+    interval_with_remainders,
 )
 from boostopt.problem_certificates.cone_proofs.conic_program_proof import (
     ProgramProof,
@@ -404,6 +405,8 @@ def _proved_interval(program: ConicProgram, goal: float) -> tuple[FormInterval, 
     if elimination.columns.size and not interval.status and interval.scaled_gap > limit:
         # Clarabel is more accurate for one form of a program than for the other one, and it is not known for which.
         interval = certifier.run(smaller_answer(elimination, solve_form(elimination.whole)))
+    if interval.x is None and not interval.status and program.cones:
+        interval.intersect(interval_with_remainders(elimination.form, goal))
     interval = lifted_interval(elimination, interval)
     return interval, program_proof(program, interval, certifier, elimination)
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
 
+from boostopt import ConicProgram, certify_problem
+from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     _is_zero,  # pyright: ignore[reportPrivateUsage]
+    equations_with_remainders,
     independent_equations,
 )
 
@@ -66,3 +71,39 @@ def test_multiples_of_a_prime_are_not_zero() -> None:
     assert not _is_zero(rows, [1, 0])
     assert not _is_zero(rows, [0, prime**5])
     assert _is_zero(rows, [0, 0])
+
+
+def disk_with_nearly_equal_equations(rest: float) -> ConicProgram:
+    """Return min x_2 over the unit disk with x_1 + x_2 / 2 = 0 and 3 x_1 + (3 / 2 + rest) x_2 + x_3 = 0, x_3 = 0."""
+    A = scipy.sparse.csr_array(np.array([[1.0, 0.5, 0.0], [3.0, 1.5 + rest, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 3.0]]))
+    G = scipy.sparse.csr_array(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+    cones = (ConeConstraint("second_order", G, np.array([1.0, 0.0, 0.0])),)
+    free = np.full(3, np.inf)
+    return ConicProgram(A, np.array([0.0, 1.0, 0.0]), np.zeros(4), np.zeros(4), -free, free, cones=cones)
+
+
+@pytest.mark.parametrize(("rest", "optimum"), [(0.0, -math.sqrt(0.8)), (2.0**-40, 0.0)])
+def test_what_remains_of_nearly_dependent_equations_counts(rest: float, optimum: float) -> None:
+    """With a rest, x_1 = x_2 = 0 is the one point; solvers do not see it."""
+    certificate = certify_problem(disk_with_nearly_equal_equations(rest))
+    assert certificate.lower <= optimum + 1e-15 and optimum - 1e-15 <= certificate.upper
+    assert certificate.scaled_gap <= 1e-6
+
+
+def test_remainders_are_exact_and_have_the_solutions_of_the_equations() -> None:
+    program = disk_with_nearly_equal_equations(2.0**-40)
+    equations = equations_with_remainders(program.A.tocsr(), np.array([0.0, 2.0**-41, 0.0, 0.0]))
+    assert equations is not None
+    E, e, changes = equations
+    assert E.shape == (3, 3)
+    solution = [Fraction(-1, 4), Fraction(1, 2), Fraction(0)]
+    for row, side in zip(E.toarray().tolist(), e.tolist(), strict=True):
+        assert sum(Fraction(a) * x for a, x in zip(row, solution, strict=True)) == Fraction(side)
+    assert np.linalg.matrix_rank(E.toarray()) == 3 and np.abs(E.toarray()).max(axis=1).min() >= 0.5
+    assert np.allclose((changes @ program.A).toarray(), E.toarray(), rtol=1e-3)
+
+
+def test_equations_without_a_solution_or_without_dependence_have_no_remainders() -> None:
+    A = disk_with_nearly_equal_equations(0.0).A.tocsr()
+    assert equations_with_remainders(A, np.array([0.0, 0.0, 0.0, 1.0])) is None
+    assert equations_with_remainders(A[[0, 2]], np.zeros(2)) is None

@@ -15,7 +15,7 @@ from support.speeds import many
 from boostopt import certify_problem, explain_problem
 from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem, eigenvalue_bound
-from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import accurate_residual, summed_residual
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import long_residual, summed_residual
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -102,7 +102,7 @@ def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
         )
         assert abs(exact - Fraction(float(result[i]))) <= Fraction(float(bounds[i]))
         assert bounds[i] <= 2.0**-100 * sizes[i] + 2.0**-50 * abs(result[i]) + 2.0**-46 * step_sizes[i] + 1e-300
-        nearly = accurate_residual(A, b, x)[i] - (A @ step)[i]
+        nearly = long_residual(A, b, x)[i] - (A @ step)[i]
         assert abs(nearly - float(exact)) <= 2.0**-50 * sizes[i]
 
 

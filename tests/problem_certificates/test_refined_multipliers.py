@@ -71,3 +71,10 @@ def test_a_dense_row_stays_in_the_system_if_it_alone_contains_a_variable(monkeyp
 def test_programs_with_a_dense_row_are_certified(n: int) -> None:
     certificate = certify_problem(logarithms(n))
     assert certificate.lower <= n * math.log(n) <= certificate.upper and certificate.scaled_gap <= 1e-7
+
+
+def test_a_small_program_whose_variables_have_two_bounds_needs_no_equations() -> None:
+    program = logarithms(2)
+    boxed = replace(program, lower=np.full(4, -5.0), upper=np.full(4, 5.0))
+    certificate = certify_problem(boxed)
+    assert certificate.lower <= 2 * math.log(2) <= certificate.upper and certificate.scaled_gap <= 1e-7

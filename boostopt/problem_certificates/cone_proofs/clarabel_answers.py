@@ -75,6 +75,9 @@ class ConicAnswer:
         The status that Clarabel reports.
     active
         The bounds that are active; None if it is not known.
+    slacks
+        Points in the interior of the cones near G x + h of each group; None if they are not known, or for semidefinite
+        cones.
     """
 
     x: Float[Array, " n"]
@@ -83,6 +86,7 @@ class ConicAnswer:
     cones: list[Float[Array, " _"]]
     status: str
     active: ActiveBounds | None = None
+    slacks: list[Float[Array, " _"]] | None = None
 
     @property
     def is_finite(self) -> bool:
@@ -144,8 +148,8 @@ class ClarabelRows:
 
     def answer(self, form: ConeForm, solution: Any) -> ConicAnswer:
         """Return the answer to a form for a solution by Clarabel."""
-        z = np.array(solution.z)
-        parts, flags = np.split(z, self._cuts), np.split(z > np.array(solution.s), self._cuts)
+        z, s = np.array(solution.z), np.array(solution.s)
+        parts, flags, slacks = np.split(z, self._cuts), np.split(z > s, self._cuts), np.split(s, self._cuts)
         at_lower, at_upper = self.is_fixed.copy(), self.is_fixed.copy()
         at_row_lower, at_row_upper = (np.zeros(len(form.row_lower), dtype=bool) for _ in range(2))
         at_lower[self.has_lower], at_upper[self.has_upper] = flags[2], flags[3]
@@ -158,7 +162,8 @@ class ClarabelRows:
         rows[self.has_row_upper] -= parts[5]
         pairs = zip(form.groups, parts[6:], strict=True)
         cones = [_full(group) @ part if group.kind == "semidefinite" else part for group, part in pairs]
-        return ConicAnswer(np.array(solution.x), -parts[0], rows, cones, str(solution.status), active)
+        cone_slacks = None if any(group.kind == "semidefinite" for group in form.groups) else slacks[6:]
+        return ConicAnswer(np.array(solution.x), -parts[0], rows, cones, str(solution.status), active, cone_slacks)
 
 
 def solve_form(

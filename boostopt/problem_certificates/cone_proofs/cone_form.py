@@ -15,6 +15,9 @@ from boostopt.conic_programs.conic_program import ConeConstraint, ConeKind, Coni
 from boostopt.problem_certificates.arithmetic.balls import Enclosure
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import entry_rows, product
 
+MAX_SMALL_ENTRIES = 10_000
+"""Number of entries, zeros included, up to which a matrix is dense."""
+
 
 @dataclass(frozen=True, eq=False)
 class ConeGroup:
@@ -173,7 +176,6 @@ def cone_form(program: ConicProgram) -> ConeForm:
     rows: Any = program.A.tocsr()
     n = program.shape[1]
     is_equation, is_row = equations_and_rows(program)
-    row_names = _names("row", len(is_row), program.row_names)
     P = program.P
     return ConeForm(
         n,
@@ -188,9 +190,9 @@ def cone_form(program: ConicProgram) -> ConeForm:
         program.lower,
         program.upper,
         _groups(program.cones, n),
-        [row_names[i] for i in np.flatnonzero(is_equation).tolist()],
-        [row_names[i] for i in np.flatnonzero(is_row).tolist()],
-        _names("column", n, program.column_names),
+        Names("row", program.row_names, np.flatnonzero(is_equation)),
+        Names("row", program.row_names, np.flatnonzero(is_row)),
+        Names("column", program.column_names, np.arange(n)),
     )
 
 
@@ -200,9 +202,30 @@ def equations_and_rows(program: ConicProgram) -> tuple[Bool[Array, " rows"], Boo
     return is_equation, ~is_equation & (np.isfinite(program.row_lower) | np.isfinite(program.row_upper))
 
 
-def _names(word: str, count: int, names: Sequence[str]) -> list[str]:
-    """Return the names of rows or columns in words; numbers for those without a name."""
-    return [f"{word} {name or k}" for k, name in enumerate(names)] if names else [f"{word} {k}" for k in range(count)]
+class Names(Sequence[str]):
+    """The names of rows or columns in words, each made when it is read: programs have many, and reasons few.
+
+    Parameters
+    ----------
+    word
+        What they name.
+    names
+        The names; empty if none has one.
+    places
+        The number of each among all rows or columns, which is the name of those without one.
+    """
+
+    def __init__(self, word: str, names: Sequence[str], places: Int[Array, " k"]) -> None:
+        self._word, self._names, self._places = word, names, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return [self[k] for k in range(*i.indices(len(self)))]
+        place = int(self._places[i])
+        return f"{self._word} {(self._names and self._names[place]) or place}"
 
 
 def _groups(cones: Sequence[ConeConstraint], n: int) -> list[ConeGroup]:
@@ -370,11 +393,13 @@ def _without_equations(form: ConeForm, is_kept: Bool[Array, " n"], groups: Seque
 
 def joined_rows(matrices: Sequence[Any], n: int) -> Any:
     """Return matrices of n columns one below the other, in compressed rows: SciPy takes longer for small ones."""
-    ends = np.cumsum([matrix.nnz for matrix in matrices]).tolist()
-    pointers = [matrix.indptr[1:] + end - matrix.nnz for matrix, end in zip(matrices, ends, strict=True)]
+    pointers = [matrix.indptr for matrix in matrices]
+    steps = np.diff(np.concatenate(pointers))
+    is_in_one = np.ones(len(steps), dtype=bool)
+    is_in_one[np.cumsum([len(part) for part in pointers])[:-1] - 1] = False
     data = np.concatenate([matrix.data for matrix in matrices])
     indices = np.concatenate([matrix.indices for matrix in matrices])
-    entries = data, indices, np.concatenate([[0], *pointers])
+    entries = data, indices, np.concatenate([[0], np.cumsum(steps[is_in_one])])
     return scipy.sparse.csr_array(entries, shape=(len(entries[2]) - 1, n))
 
 
@@ -391,6 +416,16 @@ def scaled_rows(matrix: Any, weights: Float[Array, " m"]) -> Any:
         return matrix
     data = matrix.data * np.repeat(weights, np.diff(matrix.indptr))
     return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def small_or_sparse(matrix: Any) -> Any:
+    """Return a small sparse matrix as a dense one, and others as they are: products of small ones take SciPy longer."""
+    return matrix.toarray() if matrix.shape[0] * matrix.shape[1] <= MAX_SMALL_ENTRIES else matrix
+
+
+def dense(matrix: Any) -> Float[Array, "m n"]:
+    """Return a dense or sparse matrix as a dense one."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def rows_of(matrix: Any, rows: Bool[Array, " m"]) -> Any:

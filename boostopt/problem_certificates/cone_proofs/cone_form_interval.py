@@ -22,7 +22,7 @@ from boostopt.problem_certificates.cone_proofs.clarabel_answers import (
 )
 from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows, rows_of
 from boostopt.problem_certificates.cone_proofs.cone_membership import centre, distances
-from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large
+from boostopt.problem_certificates.cone_proofs.cone_metrics import are_small_second_order, is_large
 from boostopt.problem_certificates.cone_proofs.dual_bound import (
     NO_DUAL_SOLUTION,
     DualBound,
@@ -37,7 +37,11 @@ from boostopt.problem_certificates.cone_proofs.dual_bound import (
     multipliers_of,
     reduced_costs,
 )
-from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import independent_equations
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
+    EquationSystem,
+    equations_with_remainders,
+    independent_equations,
+)
 from boostopt.problem_certificates.cone_proofs.exponential.geometric_programs import geometric_program
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
     NO_SOLUTION,
@@ -45,6 +49,7 @@ from boostopt.problem_certificates.cone_proofs.primal_bound import (
     ProvedPoint,
     enclosed_point,
     proved_point,
+    refined_point,
     system_near,
 )
 from boostopt.problem_certificates.cone_proofs.refined_multipliers import refined_in_metric, refined_multipliers
@@ -495,7 +500,10 @@ class FormCertifier:
         if not first.is_finite:
             return
         point = multipliers_of(first)
-        has_point = self._has_point(first.x, ATTEMPTS[:1]) if plain is None else plain[0]
+        if plain is None:
+            has_point = self._has_refined_point(first) or self._has_point(first.x, ATTEMPTS[:1])
+        else:
+            has_point = plain[0]
         self._is_upper_good = has_point and self._is_near_upper(first.x)
         if interval.scaled_gap > self.goal and not self._is_upper_good:
             self._use_face(first.x)
@@ -534,6 +542,19 @@ class FormCertifier:
         return any(
             self.interval.use_point(proved_point(self.reduced, x, margin, power=power)) for power, margin in attempts
         )
+
+    def _has_refined_point(self, answer: ConicAnswer) -> bool:
+        """Use a point with the slacks that an answer states in the cones; return whether it is proved."""
+        if not are_small_second_order(self.form.groups) or answer.slacks is None:
+            return False
+        sizes = np.where(self.form.is_fixed, 0.0, np.maximum(1.0, np.abs(answer.x)))
+        system = EquationSystem(self.reduced.E, self.reduced.e, sizes, is_refined=False)
+        if not system.is_independent and not self._has_reduced_form:
+            self.reduced, self._has_reduced_form = without_dependent_equations(self.form, are_dependent=True), True
+            system = EquationSystem(self.reduced.E, self.reduced.e, sizes, is_refined=False)
+        x = refined_point(self.reduced, answer) if system.is_independent else None
+        enclosure = None if x is None else system.enclose(system.with_new_pivots(x))
+        return enclosure is not None and self.interval.use_point(enclosed_point(self.reduced, enclosure))
 
     def _use_multipliers(self, point: Multipliers, is_proved: bool | None) -> None:
         """Use multipliers with refined reduced costs, as they are, and without equations that follow from others.
@@ -689,6 +710,22 @@ class FormCertifier:
                 return
 
 
+def interval_with_remainders(form: ConeForm, goal: float) -> FormInterval:
+    """Return the interval of a form whose equations are nearly combinations of others, by what remains of these.
+
+    Solvers do not see the remainders, which a proof may not neglect. Nothing is proved if there are no such equations.
+    """
+    equations = equations_with_remainders(form.E, form.e)
+    if equations is None:
+        return FormInterval()
+    E, e, changes = equations
+    interval = FormCertifier(replace(form, E=E, e=e), goal).run()
+    point = interval.multipliers
+    if point is not None:
+        interval.multipliers = replace(point, y=np.asarray(changes.T @ point.y))
+    return interval
+
+
 def recession_form(form: ConeForm) -> ConeForm:
     """Return the form whose feasible points are the directions along which feasible points stay feasible."""
 
@@ -787,11 +824,14 @@ def use_shares(attempt: Callable[[float], bool], is_enough: Callable[[], bool]) 
         smallest, failed_share = (share, failed_share) if attempt(share) else (smallest, share)
 
 
-def without_dependent_equations(form: ConeForm) -> ConeForm:
-    """Return the form without equations that are proved to follow from others; itself if none are."""
+def without_dependent_equations(form: ConeForm, are_dependent: bool = False) -> ConeForm:
+    """Return the form without equations that are proved to follow from others; itself if none are.
+
+    With `are_dependent`, no proof is tried that all are independent.
+    """
     sizes = np.where(form.is_fixed, 0.0, 1.0)
     point = np.where(form.is_fixed, form.lower, 0.0)
-    rows = independent_equations(form.E, form.e, point, sizes)
+    rows = independent_equations(form.E, form.e, point, sizes, are_dependent)
     return form if rows is None or len(rows) == len(form.e) else replace(form, E=form.E[rows], e=form.e[rows])
 
 

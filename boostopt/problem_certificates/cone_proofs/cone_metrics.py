@@ -7,6 +7,7 @@ its boundary.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,11 @@ def is_large(group: ConeGroup) -> bool:
     return group.kind == "second_order" and group.size > MAX_BLOCK_SIZE
 
 
+def are_small_second_order(groups: Sequence[ConeGroup]) -> bool:
+    """Return whether some groups, at least one, are second-order cones with few rows."""
+    return bool(groups) and all(group.kind == "second_order" and not is_large(group) for group in groups)
+
+
 def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
     """Return M G for the inverse Hessian M of the dual barrier at a point, in compressed rows.
 
@@ -35,12 +41,21 @@ def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
     """
     if group.kind == "semidefinite":
         return _semidefinite_product(group, z)
+    if is_large(group):
+        signs, determinants = _signs_and_determinants(z.reshape(group.count, group.size))
+        return scaled_rows(group.G, -np.outer(determinants / 2, signs).ravel())
+    metric = block_metric(group, z)
+    return None if metric is None else metric @ group.G
+
+
+def block_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
+    """Return the inverse Hessian of the dual barrier at a point of cones with few rows, in compressed rows.
+
+    It is None if it overflows. Second-order cones are their own duals.
+    """
     points = z.reshape(group.count, group.size)
     if group.kind == "second_order":
-        signs = np.concatenate([[1.0], -np.ones(group.size - 1)])
-        determinants = points[:, 0] ** 2 - (points[:, 1:] ** 2).sum(axis=1)
-        if is_large(group):
-            return scaled_rows(group.G, -np.outer(determinants / 2, signs).ravel())
+        signs, determinants = _signs_and_determinants(points)
         blocks = points[:, :, None] * points[:, None, :]
         blocks = blocks - (determinants / 2)[:, None, None] * np.diag(signs)
     elif group.kind == "exponential":
@@ -52,11 +67,16 @@ def product_in_metric(group: ConeGroup, z: Float[Array, " rows"]) -> Any:
         blocks = np.linalg.pinv(hessians, hermitian=True)
     if not np.isfinite(blocks).all():
         return None
-    rows, size = np.arange(len(z)), group.size
+    size = group.size
     indices = np.repeat(np.arange(len(z)).reshape(group.count, size), size, axis=0)
-    pointers = size * np.arange(len(rows) + 1)
-    metric: Any = scipy.sparse.csr_array((blocks.ravel(), indices.ravel(), pointers), shape=(len(z), len(z)))
-    return metric @ group.G
+    pointers = size * np.arange(len(z) + 1)
+    return scipy.sparse.csr_array((blocks.ravel(), indices.ravel(), pointers), shape=(len(z), len(z)))
+
+
+def _signs_and_determinants(points: Float[Array, "k size"]) -> tuple[Float[Array, " size"], Float[Array, " k"]]:
+    """Return the signs of the squares in the determinants of second-order cones, and the determinants of points."""
+    signs = np.concatenate([[1.0], -np.ones(points.shape[1] - 1)])
+    return signs, points[:, 0] ** 2 - (points[:, 1:] ** 2).sum(axis=1)
 
 
 def _semidefinite_product(group: ConeGroup, z: Float[Array, " rows"]) -> Any:

@@ -6,10 +6,12 @@ import copy
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from flint import fmpq, fmpq_mat, fmpz
 
 from boostopt._utils.array_types import Array, Bool, Float, Int
@@ -24,7 +26,16 @@ from boostopt.functions.numerics.error_free_transformations import (
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, pivots
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import MIN_SIZE, SparseSystem
-from boostopt.problem_certificates.cone_proofs.cone_form import columns_of, row_norms, scaled_rows
+from boostopt.problem_certificates.arithmetic.sparse_float_forms import absolute
+from boostopt.problem_certificates.arithmetic.triangular_rows import TriangularRows
+from boostopt.problem_certificates.cone_proofs.cone_form import (
+    columns_of,
+    dense,
+    row_norms,
+    rows_of,
+    scaled_rows,
+    small_or_sparse,
+)
 
 LAPACK: Any = scipy.linalg.lapack
 """SciPy's factorizations, which have no annotations."""
@@ -34,6 +45,15 @@ N_REFINEMENTS = 5
 
 SMALL_CHANGE = 1e-14
 """A correction of this size, over that by which unknowns may change, is not corrected again."""
+
+ROUNDED_RESIDUAL = 2.0**-48
+"""Residual of a rounded solution, over the sum of the sizes of its terms."""
+
+MAX_PIVOT_CHANGE = 1e-3
+"""Change of a pivot, over that by which it may change, up to which the other unknowns stay as they are."""
+
+MAX_SHORT_ENTRIES, MIN_SHORT_ROWS = 8, 200
+"""Entries of a short row, and number of short rows from which their residuals are computed all at once."""
 
 MAX_DENSE_COLUMNS = 10
 """Largest number of unknowns that stay as they are because they are in too many rows."""
@@ -55,6 +75,9 @@ MIN_EXPONENT = -900
 
 MAX_DENSE_ROWS = 3000
 """Number of rows up to which dependent ones are looked for."""
+
+MAX_REMAINDER_ROWS = 2000
+"""Number of rows up to which those are looked for that are nearly combinations of others."""
 
 MIN_PIVOTS = (1e-11, 1e-8)
 """The squared distances, tried in turn, of a scaled row from the others below which it counts as dependent."""
@@ -120,22 +143,29 @@ class EquationSystem:
         counts = _open_counts(A, self._sizes > 0)
         rows, self._closed = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
         self._part, self._sides = (A, b) if len(rows) == len(b) else (A[rows], b[rows])
-        self._system: SparseSystem | None = None
-        if not (self._is_finite and rows.size):
-            return
+
+    @cached_property
+    def _triangular(self) -> TriangularRows:
+        return TriangularRows(self._part, self._sizes)
+
+    @cached_property
+    def _system(self) -> tuple[SparseSystem, Float[Array, " n"]]:
+        """The system of all unknowns that change, with their sizes."""
         thinner = _without_dense_columns(self._part, self._sizes)
         if thinner is not None:
-            self._system = SparseSystem(self._part, thinner, is_refined=is_refined)
-            if self._system.sigma > 0:
-                self._sizes = thinner
-            if self._system.sigma > 0 or _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
-                return
-        self._system = SparseSystem(self._part, self._sizes, is_refined=is_refined)
+            system = SparseSystem(self._part, thinner, is_refined=self._is_refined)
+            if system.sigma > 0:
+                return system, thinner
+            if _product_count(self._part, self._sizes) > MAX_PRODUCT_COUNT:
+                return system, self._sizes
+        return SparseSystem(self._part, self._sizes, is_refined=self._is_refined), self._sizes
 
     @property
     def is_independent(self) -> bool:
         """True if the rows with open unknowns are proved to be independent."""
-        return self._is_finite and (self._system is None or self._system.sigma > 0)
+        if not self._is_finite:
+            return False
+        return not len(self._sides) or self._triangular.is_complete or self._system[0].sigma > 0
 
     def enclose(self, point: Float[Array, " n"]) -> Enclosure | None:
         """Return an enclosure of a solution near a point; None if none is proved."""
@@ -143,14 +173,37 @@ class EquationSystem:
             return None
         if self._closed.size and not _hold_exactly(self._A[self._closed], self._b[self._closed], point):
             return None
-        radii, sizes, system = np.zeros(len(point)), self._sizes, self._system
-        if system is None:
-            return point, radii
+        if not len(self._sides):
+            return point, np.zeros(len(point))
+        return self._enclosure_by_pivots(point) or self._enclosure_by_all_unknowns(point)
+
+    def with_new_pivots(self, point: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return a point whose pivots solve the equations to working precision; the point itself if rows have none."""
+        if not self._triangular.is_complete or not len(self._sides):
+            return point
+        residual, _ = accurate_residual(self._part, self._sides, [point])
+        return point + self._triangular.correction(residual)
+
+    def _enclosure_by_pivots(self, point: Float[Array, " n"]) -> Enclosure | None:
+        """Return an enclosure of a solution that differs from a rounded one in pivots; None if none is proved."""
+        if not self._triangular.is_complete:
+            return None
+        residual, errors = accurate_residual(self._part, self._sides, [point])
+        limits = absolute(self._part) @ np.abs(point) + np.abs(self._sides)
+        if not (np.abs(residual) <= ROUNDED_RESIDUAL * limits).all():
+            return None
+        radii = self._triangular.radii(np.abs(residual) + errors)
+        return (point, radii) if (radii <= MAX_PIVOT_CHANGE * self._sizes).all() else None
+
+    def _enclosure_by_all_unknowns(self, point: Float[Array, " n"]) -> Enclosure | None:
+        system, sizes = self._system
+        if not system.sigma > 0:
+            return None
         part, sides, is_open = self._part, self._sides, sizes > 0
         x = point.copy()
         step, previous = np.zeros(len(x)), np.inf
         for k in range(N_REFINEMENTS + 1):
-            residual = accurate_residual(part, sides, x) if self._is_refined else exact_residual(part, sides, [x])[0]
+            residual = long_residual(part, sides, x) if self._is_refined else accurate_residual(part, sides, [x])[0]
             step = system.correction(residual)
             with np.errstate(all="ignore"):
                 change = float(np.max(np.abs(step[is_open]) / sizes[is_open], initial=0.0))
@@ -162,8 +215,10 @@ class EquationSystem:
         if self._is_refined:
             total = x + step
             x, step = total, sum_error(x, step, total)  # the same sum
-        is_large = self._is_refined and part.nnz >= MIN_SUMMED_ENTRIES
-        residual, errors = summed_residual(part, sides, x, step) if is_large else exact_residual(part, sides, [x, step])
+        if self._is_refined and part.nnz >= MIN_SUMMED_ENTRIES:
+            residual, errors = summed_residual(part, sides, x, step)
+        else:
+            residual, errors = accurate_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
         return (x, radii) if np.isfinite(radii).all() else None
@@ -208,7 +263,7 @@ def _open_counts(A: Any, is_open: Any) -> Any:
     return np.bincount(np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))[is_used], minlength=A.shape[0])
 
 
-def accurate_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"]) -> Float[Array, " m"]:
+def long_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"]) -> Float[Array, " m"]:
     """Return b - A x, summed up in the longest floats of the machine. Each row must store an entry."""
     products = A.data.astype(np.longdouble) * x[A.indices]
     with np.errstate(all="ignore"):
@@ -217,16 +272,10 @@ def accurate_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"]) -> F
 
 def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
     """Return b - A x for x the sum of some vectors, rounded once, with bounds of the errors."""
-    pieces = list[Any]()
-    for x in parts:
-        values = x[A.indices]
-        products = A.data * values
-        with np.errstate(all="ignore"):
-            errors = product_error(A.data, values, products)
-        is_exact = max(np.abs(A.data).max(initial=0.0), np.abs(values).max(initial=0.0)) < LARGEST_EXACT_FACTOR
-        if not is_exact or not np.isfinite(errors).all():
-            return np.zeros(len(b)), np.full(len(b), np.inf)
-        pieces += [products, errors]
+    pairs = _exact_terms(A, parts)
+    if pairs is None:
+        return np.zeros(len(b)), np.full(len(b), np.inf)
+    pieces = [piece for pair in pairs for piece in pair]
     negative = (-np.stack(pieces, axis=1)).ravel()
     is_used = negative != 0
     pointers = np.concatenate([[0], np.cumsum(is_used)])[A.indptr * len(pieces)].tolist()
@@ -277,6 +326,51 @@ def summed_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"], step: 
     return result, bounds + (32.0 * counts + 8.0) * SMALLEST  # partial products may underflow
 
 
+def _exact_terms(
+    A: Any, parts: Sequence[Float[Array, " n"]]
+) -> list[tuple[Float[Array, " k"], Float[Array, " k"]]] | None:
+    """Return the products of the entries of A with each vector, and their errors; None if an error is not known."""
+    pairs = list[Any]()
+    for x in parts:
+        values = x[A.indices]
+        products = A.data * values
+        with np.errstate(all="ignore"):
+            errors = product_error(A.data, values, products)
+        is_exact = max(np.abs(A.data).max(initial=0.0), np.abs(values).max(initial=0.0)) < LARGEST_EXACT_FACTOR
+        if not is_exact or not np.isfinite(errors).all():
+            return None
+        pairs.append((products, errors))
+    return pairs
+
+
+def accurate_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
+    """Return b - A x as `exact_residual` does, and the sums of many rows with few entries in twice the precision.
+
+    The error of such a sum of n products is at most u times its size and (n u)^2 / (1 - n u)^2 times the sum of the
+    sizes of the products [Ogita, Rump and Oishi 2005, algorithm 5.3].
+    """
+    counts = np.diff(A.indptr)
+    is_short = counts <= MAX_SHORT_ENTRIES
+    pairs = _exact_terms(A, parts) if int(is_short.sum()) >= MIN_SHORT_ROWS else None
+    if pairs is None:
+        return exact_residual(A, b, parts)
+    sums, errors, sizes = b.copy(), np.zeros(len(b)), np.abs(b)
+    for k in range(int(counts[is_short].max())):
+        rows = np.flatnonzero(is_short & (counts > k))
+        places = A.indptr[rows] + k
+        for products, product_errors in pairs:
+            terms, first = -products[places], sums[rows]
+            sums[rows] = total = first + terms
+            errors[rows] += sum_error(first, terms, total) - product_errors[places]
+            sizes[rows] += np.abs(terms)
+    lengths = len(parts) * counts + 1.0
+    sums = sums + errors
+    radii = (UNIT * np.abs(sums) + (2 * lengths * UNIT) ** 2 * sizes) * INFLATION + (16 * lengths + 2) * SMALLEST
+    if not is_short.all():
+        sums[~is_short], radii[~is_short] = exact_residual(rows_of(A, ~is_short), b[~is_short], parts)
+    return sums, radii
+
+
 def independent_equations(
     A: Any, b: Float[Array, " m"], point: Float[Array, " n"], sizes: Float[Array, " n"], are_dependent: bool = False
 ) -> Int[Array, " k"] | None:
@@ -298,13 +392,15 @@ def independent_equations(
     if len(rows) > MAX_DENSE_ROWS:
         return None
     sides = [Fraction(value) for value in b[rows].tolist()]
-    if not is_open.all() and point[~is_open].any():
-        fixed = np.where(is_open, 0.0, point)
-        sides = [side - total for side, total in zip(sides, _exact_products(A[rows], fixed), strict=True)]
-    part, count = columns_of(A[rows], is_open), len(rows)
+    part, count = rows_of(A, counts > 0), len(rows)
+    if not is_open.all():
+        if point[~is_open].any():
+            fixed = np.where(is_open, 0.0, point)
+            sides = [side - total for side, total in zip(sides, _exact_products(part, fixed), strict=True)]
+        part = columns_of(part, is_open)
     for min_pivot in MIN_PIVOTS:
         independent = _numerically_independent(part, sizes[is_open], min_pivot)
-        dependent = np.setdiff1d(np.arange(len(rows)), independent)
+        dependent = np.delete(np.arange(len(rows)), independent)
         # A smaller set than one that failed is tried.
         if 0 < len(independent) < count and _are_combinations(part, sizes[is_open], sides, independent, dependent):
             return rows[independent]
@@ -315,8 +411,8 @@ def independent_equations(
 def _numerically_independent(A: Any, sizes: Float[Array, " n"], min_pivot: float) -> Int[Array, " k"]:
     """Return rows that are independent by a Cholesky factorization with pivots."""
     scaled = _scaled_columns(A, sizes)
-    scaled = scaled_rows(scaled, 1 / np.maximum(row_norms(scaled), 1e-300))
-    gram = np.asarray((scaled @ scaled.T).toarray())
+    scaled = small_or_sparse(scaled_rows(scaled, 1 / np.maximum(row_norms(scaled), 1e-300)))
+    gram = dense(scaled @ scaled.T)
     _, order, rank, status = LAPACK.dpstrf(gram, tol=min_pivot)
     return np.sort(order[:rank] - 1) if status >= 0 else np.zeros(0, dtype=int)
 
@@ -339,34 +435,121 @@ def _are_combinations(
 
     The sizes of the unknowns only serve to propose the weights.
     """
-    scaled = _scaled_columns(A, sizes)
+    weights = _float_weights(_scaled_columns(A, sizes), independent, dependent)
+    if weights is None:
+        return False
+    whole = _whole_entries(A)
+    for k, i in enumerate(dependent.tolist()):
+        support = _support(weights[:, k])
+        if not any(
+            _is_combination(A, whole, sides, i, _fraction_terms(weights[:, k], independent, limit))
+            for limit in MAX_DENOMINATORS
+        ) and not _is_combination(A, whole, sides, i, _exact_weights(A, independent[support], i)):
+            return False
+    return True
+
+
+def _float_weights(
+    scaled: Any, independent: Int[Array, " k"], dependent: Int[Array, " d"]
+) -> Float[Array, "k d"] | None:
+    """Return nearly the weights with which independent rows sum up to dependent ones; None if they overflow."""
+    scaled = small_or_sparse(scaled)
     basis = scaled[independent]
-    gram = np.asarray((basis @ basis.T).toarray())
+    gram = dense(basis @ basis.T)
     scales = 1 / np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    targets: Any = scaled[dependent].T.toarray()
+    targets = dense(scaled[dependent].T)
     if not (np.isfinite(gram).all() and np.isfinite(targets).all()):
-        return False  # squares of coefficients overflow
+        return None  # squares of coefficients overflow
     try:
         factor = scipy.linalg.cho_factor(gram * np.outer(scales, scales))
     except (np.linalg.LinAlgError, scipy.linalg.LinAlgError):
-        return False
+        return None
     weights = np.zeros((len(independent), len(dependent)))
     for _ in range(N_WEIGHT_STEPS):
         rest = np.asarray(basis @ (targets - np.asarray(basis.T @ weights)))
         if not np.isfinite(rest).all():
-            return False
+            return None
         weights = weights + scales[:, None] * scipy.linalg.cho_solve(factor, scales[:, None] * rest)
-    whole = _whole_entries(A)
+    return weights
+
+
+def _support(weights: Float[Array, " k"]) -> Int[Array, " s"]:
+    """Return the places of the weights that are not read as 0."""
+    return np.flatnonzero(np.abs(weights) > MIN_WEIGHT * np.abs(weights).max(initial=0.0))
+
+
+def _fraction_terms(weights: Float[Array, " k"], rows: Int[Array, " k"], limit: int) -> list[tuple[int, Fraction]]:
+    """Return the rows with weights, and fractions near these whose denominators are at most a limit."""
+    support = _support(weights)
+    values = weights[support]
+    is_whole = bool((np.abs(values - np.rint(values)) <= MIN_WEIGHT).all())
+    fractions = [Fraction(round(v)) if is_whole else Fraction(v).limit_denominator(limit) for v in values.tolist()]
+    return list(zip(rows[support].tolist(), fractions, strict=True))
+
+
+def equations_with_remainders(A: Any, b: Float[Array, " m"]) -> tuple[Any, Float[Array, " k"], Any] | None:
+    """Return equations with the solutions of A x = b, none of which is nearly a combination of others.
+
+    An equation that is one is replaced by its exact difference from the combination, times a number. It is left out if
+    nothing remains.
+
+    Returns
+    -------
+    tuple or None
+        The matrix, the right sides, and the matrix whose product with A is nearly the first one. None if no equation is
+        nearly a combination, or a number of a difference is no float.
+    """
+    core = np.flatnonzero(~TriangularRows(A, np.ones(A.shape[1])).has_pivot)
+    if not 0 < len(core) <= MAX_REMAINDER_ROWS:
+        return None
+    part, sides = A[core], [Fraction(value) for value in b[core].tolist()]
+    independent = _numerically_independent(part, np.ones(A.shape[1]), MIN_PIVOTS[0])
+    dependent = np.delete(np.arange(len(core)), independent)
+    weights = _float_weights(part, independent, dependent) if len(independent) and len(dependent) else None
+    if weights is None:
+        return None
+    matrix, right_sides = A.tolil(), b.copy()
+    changes: Any = scipy.sparse.eye_array(len(b), format="lil")
+    is_used = np.ones(len(b), dtype=bool)
     for k, i in enumerate(dependent.tolist()):
-        support = np.flatnonzero(np.abs(weights[:, k]) > MIN_WEIGHT * np.abs(weights[:, k]).max(initial=0.0))
-        values = weights[support, k].tolist()
-        if not any(
-            _is_combination(A, whole, sides, i, list(zip(independent[support].tolist(), fractions, strict=True)))
-            for limit in MAX_DENOMINATORS
-            for fractions in [[Fraction(value).limit_denominator(limit) for value in values]]
-        ) and not _is_combination(A, whole, sides, i, _exact_weights(A, independent[support], i)):
-            return False
-    return True
+        terms = [(i, Fraction(1)), *_minus(_fraction_terms(weights[:, k], independent, MAX_DENOMINATORS[0]))]
+        columns = _weighted_sum(part, terms)
+        rest = {j: value for j, value in columns.items() if value}
+        side = sum((weight * sides[row] for row, weight in terms), Fraction(0))
+        if not rest and side:
+            return None  # no point solves the equations
+        is_used[core[i]] = bool(rest)
+        scale = Fraction(math.lcm(*(weight.denominator for _, weight in terms)))
+        largest = max((abs(value) for value in rest.values()), default=Fraction(1)) * scale
+        scale *= Fraction(2) ** -(math.frexp(float(largest))[1])
+        numbers = {j: value * scale for j, value in rest.items()}
+        if any(Fraction(float(value)) != value for value in (*numbers.values(), side * scale)):
+            return None
+        matrix[core[i]] = 0.0
+        for j, value in numbers.items():
+            matrix[core[i], j] = float(value)
+        for row, weight in terms:
+            changes[core[i], core[row]] = float(weight * scale)
+        right_sides[core[i]] = float(side * scale)
+    return (
+        rows_of(scipy.sparse.csr_array(matrix), is_used),
+        right_sides[is_used],
+        rows_of(scipy.sparse.csr_array(changes), is_used),
+    )
+
+
+def _minus(terms: Sequence[tuple[int, Fraction]]) -> list[tuple[int, Fraction]]:
+    return [(row, -weight) for row, weight in terms]
+
+
+def _weighted_sum(A: Any, terms: Sequence[tuple[int, Fraction]]) -> dict[int, Fraction]:
+    """Return the sum of rows with weights, by columns."""
+    columns = dict[int, Fraction]()
+    for row, weight in terms:
+        part = slice(A.indptr[row], A.indptr[row + 1])
+        for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
+            columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
+    return columns
 
 
 def _is_combination(A: Any, whole: Any, sides: list[Fraction], i: int, terms: Sequence[tuple[int, Fraction]]) -> bool:
@@ -381,12 +564,7 @@ def _is_combination(A: Any, whole: Any, sides: list[Fraction], i: int, terms: Se
         return is_zero and sides[i] == sum((weight * sides[row] for row, weight in terms), Fraction(0))
     if sides[i] != sum((weight * sides[row] for row, weight in terms), Fraction(0)):
         return False
-    columns = dict[int, Fraction]()
-    for row, weight in [*terms, (i, Fraction(-1))]:
-        part = slice(A.indptr[row], A.indptr[row + 1])
-        for j, value in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True):
-            columns[j] = columns.get(j, Fraction(0)) + weight * Fraction(value)
-    return all(value == 0 for value in columns.values())
+    return not any(_weighted_sum(A, [*terms, (i, Fraction(-1))]).values())
 
 
 def _is_zero(rows: Any, weights: list[int]) -> bool:

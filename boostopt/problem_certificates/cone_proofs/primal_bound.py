@@ -6,17 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.functions.formulas.intervals import SMALLEST
 from boostopt.functions.numerics.rounding_errors import INFLATION, UNIT
 from boostopt.problem_certificates.arithmetic.balls import Enclosure, float_ends
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import factorization
 from boostopt.problem_certificates.arithmetic.sparse_float_forms import product
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm
-from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, distances
+from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, dense, scaled_rows, small_or_sparse
+from boostopt.problem_certificates.cone_proofs.cone_membership import are_members, centre, distances
+from boostopt.problem_certificates.cone_proofs.cone_metrics import block_metric
 from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import (
     EquationSystem,
     enclose_solution,
@@ -25,6 +30,21 @@ from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions impor
 
 SIZE_FRACTION = 0.5
 """Fraction of the distance from its bounds by which an unknown may change."""
+
+MIN_STEPS = 2
+"""Least number of steps: the second one removes the rounding errors of the first."""
+
+MAX_STEPS = 6
+"""Maximum number of steps, where equations depend on each other nearly."""
+
+SMALL_RESIDUAL = 2.0**-41
+"""Residual of the equations, over the size of the point, at which no further step is made."""
+
+MIN_SLACK = 1e-12
+"""Relative slack that a point gets at least."""
+
+REGULARIZATION = 1e-15
+"""Relative increase of the diagonal of the system."""
 
 NO_SOLUTION = "no exact solution of the equations is proved: they may depend on each other"
 """The reason for a failure where no other one is known."""
@@ -108,6 +128,65 @@ def enclosed_point(form: ConeForm, enclosure: Enclosure) -> ProvedPoint | PointF
         return PointFailure(reason)
     upper = objective_upper(form, enclosure)
     return ProvedPoint(enclosure, upper) if upper < math.inf else PointFailure("the objective overflows")
+
+
+def refined_point(form: ConeForm, answer: ConicAnswer) -> Float[Array, " n"] | None:
+    """Return a point near an answer with the slacks that the answer states in the cones; None if none is found.
+
+    The equations of an interior-point method hold up to more than the slack of its point. The point has short steps of
+    the slacks in the metric of the cones, so that they stay there.
+
+    Parameters
+    ----------
+    form
+        A program with independent equations, and second-order cones with few rows.
+    answer
+        An answer with slacks.
+    """
+    if answer.slacks is None:
+        return None
+    x, sizes = _inner(answer.x, form.lower, form.upper)
+    values, row_sizes = _inner(form.R @ x, form.row_lower, form.row_upper)
+    no_offsets, blocks, targets = np.zeros(len(form.e) + len(values)), list[Any](), [form.e, values]
+    for group, s in zip(form.groups, answer.slacks, strict=True):
+        limits = MIN_SLACK * np.maximum(1.0, np.abs(s.reshape(group.count, -1)).max(axis=1))
+        step = np.maximum(limits - distances(group, s), 0.0)
+        targets.append(s + np.repeat(step, group.size) * 2 * centre(group))
+        blocks.append(block_metric(group, targets[-1]))
+    if any(block is None for block in blocks):
+        return None
+    transposed = small_or_sparse(form.all_transposed)
+    weights, diagonal = sizes**2, np.concatenate([np.zeros(len(form.e)), row_sizes**2])
+    if isinstance(transposed, np.ndarray):
+        metric = scipy.linalg.block_diag(np.diag(diagonal), *map(dense, blocks))
+        system = transposed.T @ (weights[:, None] * transposed) + metric
+        system[np.diag_indices(len(system))] *= 1 + REGULARIZATION
+    else:
+        metric = scipy.sparse.block_diag([scipy.sparse.diags_array(diagonal), *blocks], format="csr")
+        system = scipy.sparse.csc_array(transposed.T @ scaled_rows(transposed, weights) + metric)
+        system = system + scipy.sparse.diags_array(REGULARIZATION * system.diagonal(), format="csc")
+    factor = factorization(system)
+    if factor is None:
+        return None
+    target, offset = np.concatenate(targets), np.concatenate([no_offsets, *(group.h for group in form.groups)])
+    limit = SMALL_RESIDUAL * max(1.0, float(np.abs(x).max(initial=0.0)))
+    for k in range(MAX_STEPS):
+        residual = target - offset - transposed.T @ x
+        if k >= MIN_STEPS and np.abs(residual[: len(form.e)]).max(initial=0.0) <= limit:
+            break
+        step = factor.solve(residual)
+        x, target = x + weights * (transposed @ step), target - metric @ step
+    has_slack = all((distances(group, group.G @ x + group.h) > 0).all() for group in form.groups)
+    return x if has_slack and np.isfinite(x).all() else None
+
+
+def _inner(values: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Return values with slack in their bounds, and the smaller of their slack and their size."""
+    scales = np.maximum(1.0, np.abs(values))
+    with np.errstate(all="ignore"):
+        widths = np.fmin((upper - lower) / 2, MIN_SLACK * scales)
+    inner = np.clip(values, lower + widths, upper - widths)
+    return inner, np.minimum(np.minimum(inner - lower, upper - inner), scales)
 
 
 def system_near(form: ConeForm, x: Float[Array, " n"]) -> EquationSystem:

@@ -10,7 +10,13 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, joined_rows, scaled_rows
+from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import factorization
+from boostopt.problem_certificates.cone_proofs.cone_form import (
+    ConeForm,
+    joined_rows,
+    scaled_rows,
+    small_or_sparse,
+)
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.cone_metrics import is_large, product_in_metric
 from boostopt.problem_certificates.cone_proofs.dual_bound import Multipliers, reduced_costs
@@ -79,7 +85,8 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
         steps.append(product)
     joint_steps = joined_rows(steps, form.n)
     joint_steps.eliminate_zeros()
-    system = form.all_transposed @ joint_steps
+    joint_steps, transposed = small_or_sparse(joint_steps), small_or_sparse(form.all_transposed)
+    system = transposed @ joint_steps
     if form.P is not None:
         system = system + form.P.T @ scaled_rows(form.P, w_weights)
     large_points: Any = _large_points(form, point)
@@ -92,7 +99,7 @@ def refined_in_metric(form: ConeForm, point: Multipliers, starts: Sequence[Multi
         mu, w = bound_multipliers(start), start.w
         joint = np.concatenate([start.y, start.rows, *start.cones])
         for _ in range(N_STEPS):
-            residual = form.c - form.all_transposed @ joint - signs * mu
+            residual = form.c - transposed @ joint - signs * mu
             if form.P is not None:
                 residual = residual + form.P @ w
             full = np.zeros(form.n)
@@ -138,6 +145,11 @@ def _factor(system: Any, weights: Float[Array, " n"], columns: Int[Array, " k"],
     matrix = matrix.T  # compressed columns of a symmetric matrix
     diagonal = matrix.diagonal() + weights[columns]
     further = weights[columns] + 1e-15 * np.maximum(diagonal, 1e-30 * diagonal.max(initial=1.0))
+    if isinstance(matrix, np.ndarray):
+        factor = factorization(matrix + np.diag(further)) if n and large_rows is None else None
+        if factor is not None:
+            return factor
+        matrix = scipy.sparse.csc_array(matrix)
     is_diagonal = matrix.indices == np.repeat(np.arange(n), np.diff(matrix.indptr))
     if int(is_diagonal.sum()) == n:
         matrix.data[is_diagonal] += further
