@@ -205,7 +205,7 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
     try:
         return read()
     except FormulationRequired as failure:
-        raise DataError(f"{reason_of(failure)}. {source} was not changed.") from failure
+        raise DataError(f"expected the formulation of the run in {source}; {reason_of(failure)}.") from failure
     except (BoostoptError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
