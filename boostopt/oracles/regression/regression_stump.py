@@ -72,6 +72,11 @@ class RegressionStump(FeatureHypothesis):
             )
 
     @property
+    def change(self) -> int:
+        """The change of h(x) where x[feature] passes the threshold upward."""
+        return self.upper_sign - self.lower_sign
+
+    @property
     def target_scale(self) -> tuple[float, float]:
         return self.centre, self.radius
 

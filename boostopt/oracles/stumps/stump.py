@@ -51,6 +51,11 @@ class Stump(FeatureHypothesis):
                 f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
             )
 
+    @property
+    def change(self) -> int:
+        """The change of h(x) where x[feature] passes the threshold upward."""
+        return 2 * self.sign
+
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         is_above = features.column(self.feature, self.features) > self.threshold
         return np.where(is_above, float(self.sign), -float(self.sign))
