@@ -350,8 +350,9 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         """
         y = np.asarray(targets, dtype=np.float64)
         has_weight = np.ones(len(y), dtype=bool)
-        if sample_weight is not None and np.shape(sample_weight) == y.shape:
-            has_weight = np.asarray(sample_weight) != 0
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if weights is not None and weights.shape == y.shape:
+            has_weight = weights != 0
         used = y[has_weight]
         if used.size and used.min() == used.max():
             raise ProblemError(
