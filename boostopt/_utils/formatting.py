@@ -39,7 +39,7 @@ def format_parameters(parameters: Any) -> str:
 def _format_parameter(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{name} = array of {value.size}"
-    return name if value is True else f"{name} = {value:.6g}"
+    return name if value is True else f"{name} = {value:z.6g}"
 
 
 def format_count(count: int, one: str, several: str = "") -> str:
@@ -60,7 +60,7 @@ def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[st
 
 def _cell(tag: str, value: object) -> str:
     """Return a table cell; numbers and short texts are not wrapped."""
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = f"{value:z.6g}" if isinstance(value, float) else str(value)
     nowrap = ";white-space:nowrap" if len(text) <= MAX_NOWRAP_CHARACTERS else ""
     return f'<{tag} style="text-align:left;padding:0 1em 0 0{nowrap}">{escape(text)}</{tag}>'
 

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from operator import index
 from types import NoneType
 from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
 
@@ -85,6 +86,30 @@ def parse_count(value: Any, label: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
         raise ValueError(f"{label} must be a count")
     return value
+
+
+def read_integer(value: Any) -> int:
+    """Return an integer of the state of an object; TypeError for another type, such as a Boolean."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"expected a whole number; got {value}")
+    return index(value)
+
+
+def read_number(value: Any) -> float:
+    """Return a number of the state of an object, also of the texts "inf" and "-inf"; no Boolean and no other text.
+
+    Raises
+    ------
+    TypeError
+        The value has another type.
+    ValueError
+        It is another text.
+    """
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"expected a number; got {value}")
+    if isinstance(value, str) and value not in ("inf", "-inf"):
+        raise ValueError(f"expected a number; got {value!r}")
+    return float(value)
 
 
 def parse_count_or_null(value: Any, label: str) -> int | None:

@@ -31,6 +31,7 @@ from boostopt.boosting.updates.base import Update
 from boostopt.boosting.updates.update_factory import make_update
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import HypothesisClass, Oracle, check_oracle
+from boostopt.oracles.binned_class import BinnedClass
 from boostopt.programs.boosting_spec import UpdateKind
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import get_formulation, list_formulations
@@ -141,6 +142,14 @@ def boost(
         # With bounded edges, the update after histogram Newton is the one of the formulation.
         if remaining_options is not None and requests_newton and problem.edge_function.edge_bound is None:
             problem = Problem.create(formulation, oracle.c, d0, epsilon, update, parameters)
+    if requests_newton and remaining_options is None and problem.edge_function.edge_bound is not None:
+        unsupported = schedule.description or unsupported_request(request, backend, update, rules, d0)
+        has_bins = isinstance(oracle, BinnedClass) and oracle.binned_rows is not None
+        raise OptionError(
+            f'update="newton" of {formulation.name}, which bounds the edges, needs histogram Newton, which does not '
+            f"support {unsupported if has_bins else oracle}. {'Use' if has_bins else 'Make BinnedStumps, or use'} "
+            'update="total".'
+        )
     options = remaining_options or options
     if problem.edge_function.is_symmetric and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."

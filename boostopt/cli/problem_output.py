@@ -29,7 +29,7 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     if certificate.value is not None:
         refutation = f"the problem is {certificate.words}" if is_decided else f"off by {certificate.violation:.2e}"
         verdict = f"refuted: {refutation}" if is_refuted else f"within {tol:g} of the interval"
-        table.add_row("reported value", f"{certificate.value:.10g}")
+        table.add_row("reported value", f"{certificate.value:z.10g}")
         table.add_row("verdict", Text(verdict, style="red" if is_refuted else "green"))
     table.add_row("feasible point", "none is proved" if certificate.point is None else "proved")
     for reason in filter(None, (cause_of(certificate), *certificate.reasons)):
@@ -45,7 +45,7 @@ def problem_line(place: str, certificate: ProblemCertificate, is_refuted: bool) 
     if not certificate.is_decided:
         parts += [certificate.status, f"relative gap {certificate.scaled_gap:.2e}"]
     if certificate.value is not None:
-        parts.append(f"reported value {certificate.value:.10g} {'refuted' if is_refuted else 'not refuted'}")
+        parts.append(f"reported value {certificate.value:z.10g} {'refuted' if is_refuted else 'not refuted'}")
     return f"{place}: {', '.join(parts)}"
 
 

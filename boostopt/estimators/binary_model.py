@@ -142,7 +142,7 @@ def describe_weights(
     """
     total = float(np.abs(w).sum())
     votes = sorted(combine_opposites(hypotheses, w), key=lambda vote: -abs(vote[1]))
-    return [f"{weight / total:.4f} {hypothesis.in_words(names)}" for hypothesis, weight in votes[:max_hypotheses]]
+    return [f"{weight / total:z.4f} {hypothesis.in_words(names)}" for hypothesis, weight in votes[:max_hypotheses]]
 
 
 def combine_opposites(hypotheses: Sequence[Hypothesis], w: HypothesisVector) -> list[tuple[Hypothesis, float]]:

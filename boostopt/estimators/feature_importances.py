@@ -103,9 +103,8 @@ def _steps_by_feature(votes: Sequence[tuple[Hypothesis, float]], total: float) -
     steps: dict[int, list[tuple[float, float]]] = {}
     for hypothesis, weight in votes:
         if isinstance(hypothesis, STUMPS) and np.isfinite(hypothesis.threshold):
-            is_binary = isinstance(hypothesis, Stump)
-            change = 2 * hypothesis.sign if is_binary else hypothesis.upper_sign - hypothesis.lower_sign
-            steps.setdefault(hypothesis.feature, []).append((hypothesis.threshold, weight / total * change))
+            step = hypothesis.threshold, weight / total * hypothesis.change
+            steps.setdefault(hypothesis.feature, []).append(step)
     return steps
 
 

@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -33,6 +34,7 @@ from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, Fi
 from boostopt.estimators.training.convergence_warnings import convergence_findings
 from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
+from boostopt.estimators.training.margin_summary import find_contradiction
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
@@ -279,6 +281,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             np.unique(self._predict_labels(f)).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
             self.nu,
+            partial(find_contradiction, features, labels, examples),
         )
         self.diagnosis_.issue_warnings(stacklevel=2)
         return self

@@ -25,9 +25,10 @@ from boostopt.boosting.run.combined_hypothesis import weighted_vote
 from boostopt.boosting.run.run import Run
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.data.source_examples import numbered_features
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import MarginWarning, OptionError, ProblemError
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
 from boostopt.estimators.feature_importances import feature_importances, feature_spreads
+from boostopt.estimators.fitted_attributes import fitted_attribute
 from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, check_share_or_count
 from boostopt.estimators.training.convergence_warnings import GAP_REASON
@@ -46,6 +47,12 @@ CHECKED = ("epsilon", "eta", "parameters", "backend", "max_iter", "time_limit")
 
 ROUNDING = 16.0 * MACHINE_EPSILON
 """The rounding of a residual, of its margin and of a prediction, over the largest residual and the middle target."""
+
+CONSTANT_REASON = "One number is predicted for all training examples"
+"""The reason of the warning about a constant prediction."""
+
+NEARLY_BEST = 0.9
+"""Share of the upper bound from which on a lower bound says that no vote has much smaller residuals."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,11 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
     max_iter: Any = 1000
     time_limit: Any = None
 
+    run_ = fitted_attribute(
+        "A pickle or a copy holds no run. Read it after the fit, or save it and load it: run_.save(path), "
+        "Run.load(path)."
+    )
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostRegressor:
         """Fit the regressor.
 
@@ -160,6 +172,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         -----
         ConvergenceWarning
             The run reached a limit, or no further hypothesis helped, before the gap fell below epsilon.
+        MarginWarning
+            One number is predicted for all training examples, although boosting reached epsilon.
 
         Raises
         ------
@@ -209,6 +223,8 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 f"{self.interval_}. Raise max_iter, time_limit or epsilon."
             )
             warn_once(ConvergenceWarning(f"{GAP_REASON}. See interval_."), details, stacklevel=2)
+        elif not self.feature_importances_.any():
+            warn_once(MarginWarning(f"{CONSTANT_REASON}. See interval_."), self._constant_details(settings), 2)
         return self
 
     def predict(self, X: Any) -> ExampleVector:
@@ -244,7 +260,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         names = list(attributes.get("feature_names_in_", numbered_features(attributes["n_features_in_"], None)))
         votes = sorted(combine_opposites(self.hypotheses_, self.weights_), key=lambda vote: -abs(vote[1]))
         unit = self.target_scale_[1] / float(np.abs(self.weights_).sum())
-        return [f"{weight * unit:.4g} {stump.in_words(names)}" for stump, weight in votes[:max_hypotheses]]
+        return [f"{weight * unit:z.4g} {stump.in_words(names)}" for stump, weight in votes[:max_hypotheses]]
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None) -> RegressionStumps:
         """Return the oracle that a fit to these examples uses, without fitting: pass it to `boostopt.verify`.
@@ -285,6 +301,18 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         options = feature_metadata(getattr(self, "feature_names_in_", None))
         self.run_.save_certificate(path, self.class_of(X, y, sample_weight), options)
 
+    def _constant_details(self, settings: Mapping[str, Any]) -> str:
+        """Return the text of the warning about a fit that predicts one number, with what to change."""
+        interval, epsilon = self.interval_, settings["epsilon"]
+        if interval.lower >= NEARLY_BEST * interval.upper:
+            advice = f"raise radius = {self.radius:g}, or add features: no vote of the class has much smaller residuals"
+        else:
+            advice = (
+                f"lower epsilon = {epsilon:g}, which is {epsilon * self.residual_scale_:.3g} in the units of y, or "
+                f"lower radius = {self.radius:g}"
+            )
+        return f"one number is predicted for all training examples: {interval}. {advice[:1].upper()}{advice[1:]}."
+
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "run_"}
@@ -322,8 +350,9 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         """
         y = np.asarray(targets, dtype=np.float64)
         has_weight = np.ones(len(y), dtype=bool)
-        if sample_weight is not None and np.shape(sample_weight) == y.shape:
-            has_weight = np.asarray(sample_weight) != 0
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        if weights is not None and weights.shape == y.shape:
+            has_weight = weights != 0
         used = y[has_weight]
         if used.size and used.min() == used.max():
             raise ProblemError(

@@ -90,6 +90,8 @@ def _parse_labels(value: Any, label: str) -> npt.NDArray[Any]:
     else:
         require(kind in LABEL_DTYPES, "the type of the classes is unknown")
         require(all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values), "infinite")
+        is_flag = [isinstance(value, bool) for value in values]
+        require(all(is_flag) if kind == "bool" else not any(is_flag), f"the classes are not of the type {kind}")
     classes = np.array(values, dtype={TEXT_DTYPE: np.str_, OBJECT_DTYPE: object}.get(kind, kind))
     require(classes.tolist() == values, f"the classes are not of the type {kind}")
     require((classes[1:] > classes[:-1]).all(), "the classes are not in order")

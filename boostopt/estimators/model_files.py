@@ -165,7 +165,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
             f"description of a model, or is damaged ({_describe_error(failure)}). Check the path, or fit the "
             "model again."
         ) from failure
-    if kind != FILE_KIND or form != FORMAT:
+    if kind != FILE_KIND or form != FORMAT or type(form) is not int:
         raise DataError(
             f"expected a {FILE_KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format "
             f"{str(form)[:20]}. Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that "

@@ -1,8 +1,9 @@
-"""Checks of the columns of users' data frames, of which each must hold numbers, without missing values."""
+"""Checks of the columns of users' data frames, of which each must hold real numbers, without missing values."""
 
 from __future__ import annotations
 
-from numbers import Real
+from dataclasses import dataclass
+from numbers import Complex, Real
 from typing import Any
 
 from boostopt.errors import ProblemError, short_repr
@@ -10,9 +11,30 @@ from boostopt.errors import ProblemError, short_repr
 MAX_NAMED_COLUMNS = 3
 """Number of columns with missing values that a message lists by name."""
 
+COMPLEX_EXAMPLE = "one column of real parts and one of imaginary parts"
+"""An example of numbers in the place of complex ones."""
+
+
+@dataclass(frozen=True)
+class ColumnFault:
+    """A fault of a column of a data frame.
+
+    Attributes
+    ----------
+    value
+        The type of the column, or one of its values.
+    example
+        An example of numbers in its place.
+    """
+
+    value: str
+    example: str
+
 
 def require_numeric_columns(X: Any) -> None:
-    """Raise ProblemError if a data frame has a column of texts or of times, or missing values, with names of columns.
+    """Raise ProblemError if a data frame has no columns, one of texts, times or complex numbers, or missing values.
+
+    The message names the columns.
 
     Parameters
     ----------
@@ -21,15 +43,17 @@ def require_numeric_columns(X: Any) -> None:
     """
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return
+    if len(X.columns) == 0:
+        raise ProblemError(
+            f"X must have at least one column; got a data frame of {len(X)} rows without columns. Pass the features."
+        )
     incomplete = list[str]()
     for position, name in enumerate(X.columns):
         column = X.iloc[:, position] if hasattr(X, "iloc") else X[name]
         if (fault := _numeric_fault(column)) is not None:
-            is_time = getattr(column.dtype, "kind", "O") in "mM"
-            advice = "such as days after a first date" if is_time else "such as by scikit-learn's OneHotEncoder"
             raise ProblemError(
-                f"X must have columns of numbers; got {fault} in the column {short_repr(name)}. Encode the column as "
-                f"numbers, {advice}, or drop it."
+                f"X must have columns of numbers; got {fault.value} in the column {short_repr(name)}. Encode the "
+                f"column as numbers, such as {fault.example}, or drop it."
             )
         if _has_missing_values(column):
             incomplete.append(short_repr(name))
@@ -49,18 +73,20 @@ def _has_missing_values(column: Any) -> bool:
     return bool(column.null_count() or (column.dtype.is_float() and column.is_nan().any()))
 
 
-def _numeric_fault(column: Any) -> str | None:
-    """Return what a column holds other than numbers, None if all its entries are numbers or missing."""
+def _numeric_fault(column: Any) -> ColumnFault | None:
+    """Return the fault of a column, None if all its entries are real numbers or missing."""
     kind = getattr(column.dtype, "kind", "O")
     if kind in "biuf":
         return None
-    if kind in "mM":
-        return str(column.dtype)
+    if kind in "mMc":
+        return ColumnFault(str(column.dtype), COMPLEX_EXAMPLE if kind == "c" else "days after a first date")
     for value in column:
         if value is None or isinstance(value, Real) or type(value).__name__ == "NAType":
             continue
+        if isinstance(value, Complex):
+            return ColumnFault(short_repr(value), COMPLEX_EXAMPLE)
         try:
             float(value)  # a text that states a number, as NumPy reads it
         except (TypeError, ValueError):
-            return short_repr(value)
+            return ColumnFault(short_repr(value), "by scikit-learn's OneHotEncoder")
     return None

@@ -20,16 +20,39 @@ from boostopt.data.source_examples import numbered_features
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
 from boostopt.estimators.feature_importances import feature_importances
+from boostopt.estimators.fitted_attributes import fitted_attribute
 from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.dask_collections import predict_lazily
 from boostopt.oracles import MatrixColumn, evaluate
+
+NU_SCORES = (
+    'A fit with nu="auto" sets it, and a file of save does not hold it. Read it after such a fit, or pickle the '
+    "classifier."
+)
+"""The reason why a classifier may have no scores of nu."""
 
 
 class BoostedClassifier(ClassifierMixin, BaseEstimator):
     """A classifier that predicts by weighted hypotheses, with separate hypotheses for each of more than two classes."""
 
     classes_: npt.NDArray[Any]
-    runs_: tuple[Run, ...]
+    runs_: tuple[Run, ...] = fitted_attribute(
+        "A file or a pickle holds no runs. Pickle a fit with store_training=True, or save each run: run.save(path)."
+    )
+    margins_: Any = fitted_attribute(
+        "A file, a pickle or a fit to rows on a cluster holds no margins of the training examples. Pickle a fit with "
+        "store_training=True, or multiply decision_function(X) by the labels -1 and 1."
+    )
+    diagnosis_: Any = fitted_attribute(
+        "A file of save does not hold it. Read it after the fit, or pickle the classifier."
+    )
+    nus_: Any = fitted_attribute(NU_SCORES)
+    nu_scores_: Any = fitted_attribute(NU_SCORES)
+    validation_score_: Any = fitted_attribute(
+        "A fit with early_stopping=True sets it, and a file of save does not hold it. Read it after such a fit, or "
+        "pickle the classifier."
+    )
+    sigmoids_: Any = fitted_attribute("A fit with probability=True sets it. Fit the classifier again.")
     _scorers: tuple[BinaryModel, ...]
 
     def decision_function(self, X: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_positive
+from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.training_data import merge_examples
 from boostopt.oracles.rbf.network_fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
 from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
@@ -77,6 +78,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
             X, y or the weights are not valid examples, or a parameter is out of its range.
         """
         settings = RBFSettings(self.K, self.iterations, check_positive("ridge", self.ridge, advice=LAMBDA_ADVICE))
+        require_numeric_columns(X)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
@@ -93,6 +95,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
         """Return the outputs of the network: shape (n,), positive for the second of two classes; else (n, classes)."""
         check_is_fitted(self)
+        require_numeric_columns(X)
         features: Any = validate_data(self, X, dtype=np.float64, reset=False)
         return self.network_.value(features)
 

@@ -16,6 +16,9 @@ from boostopt._utils.validation import check_csr, check_in_memory, check_instanc
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis
 
+COMPLEX_ADVICE = "Pass X.real, or the real and the imaginary parts as columns."
+"""The advice about complex numbers."""
+
 
 class FeatureMatrix:
     """Features for predictions, checked on first use, and only once.
@@ -199,22 +202,25 @@ def numeric_features(X: Any) -> Any:
 
 def _float64(X: Any) -> Array:
     """Return an array of real numbers as float64."""
+    advice = "Encode text, fill up rows."
     try:
         array = np.asarray(X)
+        advice = COMPLEX_ADVICE if array.dtype.kind == "c" else advice
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its entries are {array.dtype}")
         with np.errstate(over="ignore"):  # longer floats may overflow; infinities are refused later
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"X must be an array of numbers: {reason_of(failure)}; got {short_repr(X)}. Encode text, fill up rows."
+            f"X must be an array of numbers: {reason_of(failure)}; got {short_repr(X)}. {advice}"
         ) from failure
 
 
 def _compressed(X: Any) -> Any:
     """Return a sparse matrix of real numbers as float64 compressed rows: sorted, without duplicates and zeros."""
     if X.dtype.kind not in "biuf":
-        raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. Convert it: X.astype(float).")
+        advice = COMPLEX_ADVICE if X.dtype.kind == "c" else "Convert it: X.astype(float)."
+        raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. {advice}")
     features = check_csr("X", X).astype(np.float64, copy=False)
     if features.ndim == 2 and (features.data == 0).any():
         features = features.copy()

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Num, is_dask_collection
+from boostopt._utils.json_values import read_integer
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, GroupedOracle, Hypothesis, Query, StateDict, compact_margins
@@ -97,7 +97,7 @@ class MatrixColumn(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> MatrixColumn:
-        return cls(index(state["q"]), index(state["sign"]))
+        return cls(read_integer(state["q"]), read_integer(state["sign"]))
 
 
 class GivenMargins(GroupedOracle, Placeable):
@@ -320,7 +320,7 @@ class GivenMargins(GroupedOracle, Placeable):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = int(state["calls"])
+        self._calls = read_integer(state["calls"])
 
 
 class DistributedMargins(DistributedClass, local=GivenMargins):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, is_dask_collection
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, StateDict, compact_margins
@@ -83,7 +83,12 @@ class Feature(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> Feature:
-        return cls(index(state["feature"]), float(state["scale"]), index(state["sign"]), index(state["features"]))
+        return cls(
+            read_integer(state["feature"]),
+            read_number(state["scale"]),
+            read_integer(state["sign"]),
+            read_integer(state["features"]),
+        )
 
 
 class RawFeatures(ExamplesOracle, Placeable):

@@ -36,7 +36,7 @@ def _format_parameter(value: Any) -> str:
     if isinstance(value, list):
         return f"array of {len(value)}"
     if isinstance(value, int | float):
-        return f"{value:.6g}"
+        return f"{value:z.6g}"
     return "not finite" if value is None else str(value)
 
 

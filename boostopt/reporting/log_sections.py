@@ -97,5 +97,5 @@ def _format_value(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "none"}[value]
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:z.6g}"
     return json.dumps(plain(value), ensure_ascii=False) if isinstance(value, dict | list) else str(value)

@@ -22,7 +22,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     working_precision,
 )
 from boostopt.verification.statement_files import StatementFormat
-from boostopt.verification.trusted_kernel.json_parsing import reject
+from boostopt.verification.trusted_kernel.json_parsing import is_same_json, reject
 from boostopt.verification.verification_result import BOTH_BOUNDS, NO_FURTHER_CLAIM, Verification, verdict_of
 
 QUANTITY = "optimum of the problem"
@@ -146,7 +146,7 @@ def _require_statement(top: Mapping[str, Any], statement: Mapping[str, Any]) -> 
     if PROBLEM_FILES.is_beside(top):
         is_equal = PROBLEM_FILES.digest_of(statement) == top["problem"]["sha256"]
     else:
-        is_equal = statement == _with_names(top.get("problem"))
+        is_equal = is_same_json(statement, _with_names(top.get("problem")))
     if not is_equal:
         reject("the certificate states another problem; bounds that were passed to certify_problem are part of it")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from support.problems import reference_erlpboost, reference_lpboost
 
 from boostopt import OptionError, ProblemError, benchmark, boost, compare, path
-from boostopt.estimators import MarginBoostClassifier, MarginBoostRegressor
-from boostopt.oracles import GivenMargins
+from boostopt.estimators import MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier
+from boostopt.oracles import DecisionStumps, GivenMargins
 
 ORACLE = GivenMargins(np.random.default_rng(0).choice([-1.0, 1.0], (30, 12)))
 
@@ -77,3 +79,20 @@ def test_a_column_without_numbers_is_named() -> None:
     with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
         model.predict(table.assign(old="Rome"))
     model.fit(table.astype({"old": object}).assign(rank=pandas.Categorical([1, 2, 2, 1])), y)
+
+
+@pytest.mark.parametrize("make", [MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier])
+def test_frames_of_complex_numbers_and_without_columns_are_refused_in_words(make: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    table, y = pandas.DataFrame({"phase": np.arange(4.0) * 1j}), [0, 0, 1, 1]
+    for rows, words in ((table, "complex128"), (table.astype(object), "0j")):
+        with pytest.raises(ProblemError, match=rf"got {words} in the column 'phase'\. .*\bimaginary parts\b"):
+            make().fit(rows, y)
+    with pytest.raises(ProblemError, match=r"at least one column; got a data frame of 4 rows"):
+        make().fit(table[[]], y)
+
+
+def test_complex_features_are_refused_with_their_two_parts() -> None:
+    for X in (np.ones((4, 1)) * 1j, scipy.sparse.csr_matrix(np.ones((4, 1)) * 1j)):
+        with pytest.raises(ProblemError, match=r"complex128.*\bimaginary parts as columns\b"):
+            DecisionStumps(X, [-1, -1, 1, 1])

@@ -227,3 +227,21 @@ def test_with_half_of_the_entropy_margins_halve() -> None:
     H = np.array([[1.0, -1.0], [-1.0, 1.0]])
     target = newton.newton_target(w, slopes, 0.0, lambda part: H[np.ix_(part, part)], ratio=2.0)
     np.testing.assert_allclose(target, [0.625, 0.375], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("binned", "settings", "words"),
+    [
+        (False, {}, r"support 2 given columns.*\. Make BinnedStumps, or use update=\"total\""),
+        (True, {"rules": ["direct"]}, r"support rules=\['direct'\]\. Use update=\"total\""),
+        (True, {"epsilon": 1e-7}, r"support softboost with epsilon=1e-07\. Use update=\"total\""),
+    ],
+)
+def test_newton_of_bounded_edges_names_what_prevents_histogram_newton(
+    binned: bool, settings: dict[str, Any], words: str
+) -> None:
+    features = np.random.default_rng(0).normal(size=(20, 2))
+    oracle = BinnedStumps(features, np.where(features[:, 0] > 0, 1, -1)) if binned else GivenMargins(np.tanh(features))
+    arguments: dict[str, Any] = {"update": "newton", "nu": 4, "epsilon": 0.2, **settings}
+    with pytest.raises(OptionError, match=words):
+        boost("softboost", oracle, **arguments)

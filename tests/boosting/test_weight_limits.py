@@ -515,3 +515,32 @@ def test_a_sum_of_slopes_above_1_by_rounding_leaves_the_limit_the_same() -> None
 def test_prices_and_limits_whose_products_overflow_are_refused(price: float, limit: float) -> None:
     with pytest.raises((OptionError, ProblemError), match=r"\bat most 1e\+100\b"):
         LimitedClass(GivenMargins(SMALL), Budget(np.array([1.0, 0.0]), limit), price)
+
+
+def test_a_run_of_a_prototype_says_which_formulation_to_pass(tmp_path: Path) -> None:
+    costly, cheap = (
+        prototype(
+            name,
+            lambda p, examples: formula("0.01*d*d", CappedSimplex(examples.c, p.nu)),
+            nu=parameter("the least number of examples that share the weight", COUNT),
+        )
+        for name in ("costly", "cheap")
+    )
+    features = np.random.default_rng(0).normal(size=(20, 2))
+    stumps = DecisionStumps(features, np.where(features.sum(axis=1) > 0, 1, -1))
+    for oracle, addition in ((stumps, ""), (LimitedClass(stumps, Budget(np.array([1.0, 0.2]), 0.5)), ", without its")):
+        run = boost(costly, oracle, nu=4, epsilon=0.5)
+        run.save(tmp_path / "run.npz")
+        with pytest.raises(
+            DataError,
+            match=rf"unknown formulation 'costly': .*\bRun\.load\(path, .*\){addition}",
+        ):
+            Run.load(tmp_path / "run.npz")
+        with pytest.raises(DataError, match=rf"of costly, not of cheap: pass the formulation of the run{addition}"):
+            Run.load(tmp_path / "run.npz", cheap)
+        np.testing.assert_array_equal(Run.load(tmp_path / "run.npz", costly).w, run.w)
+    loaded = Run.load(tmp_path / "run.npz", costly)
+    with pytest.raises(OptionError, match=r"with the same limits: LimitedClass\(oracle, limits\)"):
+        loaded.verify_class(stumps)
+    with pytest.raises(OptionError, match=r"start must be a run over the same examples and class"):
+        boost(costly, stumps, nu=4, epsilon=0.5, start=loaded)

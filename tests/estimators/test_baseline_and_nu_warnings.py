@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -20,7 +21,8 @@ from support.command_lines import run as invoke
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.margin_summary import MarginSummary
+from boostopt.estimators.training.margin_summary import MarginSummary, find_contradiction
+from boostopt.estimators.training.training_data import merge_examples
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 3)).round(2)
@@ -170,6 +172,8 @@ def test_advice_never_contradicts_the_choice_of_nu() -> None:
         r'nu="margin" found no clear .* smaller share\. .*class_weight="balanced", .*"logitboost_cg", or use', words
     )
     (passed,) = warnings_of(features, labels, nu=0.05)
+    assert "raise nu" not in passed.lower()  # equal rows with different labels are 26 % of the weights
+    (passed,) = warnings_of(rng.normal(size=(200, 2)), labels, nu=0.05)
     assert "raise nu" in passed.lower()
     (limited,) = warnings_of(features, labels, time_limit=1e-9)
     assert "raise nu" not in limited.lower() and "raise time_limit" in limited.lower()
@@ -185,7 +189,8 @@ def test_a_nu_of_the_cross_validation_comes_without_advice_to_raise_it() -> None
 
 def test_the_limit_of_nu_is_that_of_the_smallest_class() -> None:
     labels = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [10, 40, 50]))
-    (words,) = warnings_of(np.tile([[0.0], [1.0]], (50, 1)), labels, nu=0.05)
+    features = np.random.default_rng(1).normal(size=(100, 1))
+    (words,) = warnings_of(features, labels, nu=0.05, epsilon=0.5)
     assert "raise nu, to 0.1 at most" in words.lower()  # 0.4 and 0.5 give class 0 up
 
 
@@ -258,3 +263,29 @@ def test_classes_whose_share_rounds_to_0_are_named_in_the_warning() -> None:
     weights = np.where(labels == 2, 1.0, 1e-50)
     (message,) = warnings_of(X[:20], labels, weights, nu=0.5, max_iter=2, epsilon=0.5)
     assert "times the share 1.25e-51 of the smaller class" in message
+
+
+def test_equal_rows_with_different_labels_are_named_and_no_other_base_is_advised() -> None:
+    rows, labels = np.vstack([np.arange(6.0)[:, np.newaxis], [[2.0], [4.0]]]), np.array(list("aaabbbba"))
+    for features in (rows, scipy.sparse.csr_matrix(rows)):
+        (text,) = warnings_of(features, labels, nu=0.5)
+        assert "rows 2 and 6 are equal and have the labels 'a' and 'b': no hypotheses tell them apart" in text
+        # Two pairs of eight rows: at nu of at most 4 rows, no f has a soft margin above 0.
+        assert "Such pairs have 0.5 of the weights" in text and "another base" not in text
+        assert "Raise nu, to 1 at most, or add features that tell these rows apart, or correct their labels." in text
+
+
+def test_few_contradictions_leave_the_other_advice() -> None:
+    rows = np.vstack([SQUARE, [[2.0, 2.0], [2.0, 2.0]]])
+    (text,) = warnings_of(rows, np.append(EXCLUSIVE, [0, 1]), nu=0.9)
+    assert "rows 20 and 21 are equal" in text and "better hypotheses" in text and "correct their labels" in text
+
+
+def test_contradictions_count_with_their_weights_and_by_class() -> None:
+    rows, labels = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 2])
+    c = np.array([2.0, 3.0, 1.0, 4.0])
+    examples = merge_examples(rows, labels, c)
+    pair = find_contradiction(rows, labels, examples, 1)
+    assert pair is not None and pair.rows == (1, 2) and pair.share == pytest.approx(0.2)
+    assert find_contradiction(rows, labels, examples, 2) is None
+    assert find_contradiction(rows, labels, merge_examples(rows, labels, np.array([2.0, 0.0, 1.0, 4.0])), 1) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 from support.regression_programs import all_values, smallest_tube_loss
 
-from boostopt import OptionError, verify
+from boostopt import MarginWarning, OptionError, verify
 from boostopt.authoring import COUNT, CappedSimplex, CappedSimplexIndicator, formula, parameter, prototype
 from boostopt.estimators import MarginBoostRegressor
 from boostopt.estimators.binary_model import combine_opposites
@@ -211,3 +212,20 @@ def test_scikit_learns_checks_pass() -> None:
     results = check_estimator(MarginBoostRegressor(), on_skip=None, on_fail=None)
     failures = {result["check_name"] for result in results if result["status"] != "passed"}
     assert len(results) > 50 and failures <= {"check_array_api_input", "check_sample_weights_pandas_series"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [({"radius": 1e4}, r"\b0\.01, which is 2\d\d in the units of y\b"), ({"radius": 1e-6}, r"Raise radius = 1e-06\b")],
+)
+def test_a_constant_prediction_is_said_with_what_to_change(settings: dict[str, Any], advice: str) -> None:
+    with pytest.warns(MarginWarning, match="One number is predicted") as caught:
+        model = MarginBoostRegressor(**settings).fit(X, Y)
+    (warning,) = [vars(entry.message)["details"] for entry in caught if entry.category is MarginWarning]
+    assert np.ptp(model.predict(X)) == 0.0 and re.search(advice, warning)
+
+
+def test_the_run_of_a_copy_is_missed_in_words() -> None:
+    copied = pickle.loads(pickle.dumps(MarginBoostRegressor(epsilon=0.2).fit(X, Y)))
+    with pytest.raises(AttributeError, match=r"no run_\. A pickle or a copy holds no run\b.*run_\.save"):
+        _ = copied.run_

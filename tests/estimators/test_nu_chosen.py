@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from support.command_lines import run as invoke
 from support.speeds import many
 
+from benchmarks.hard_tables import N_REPEATED, N_TABLES, score_table
 from boostopt import verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.errors import OptionError, ProblemError
@@ -113,20 +114,11 @@ def test_a_pattern_with_both_labels_is_scored_as_cross_validation_scores_it() ->
     np.testing.assert_allclose(model.nu_scores_, (labels == patterns[:, 0]).mean())
 
 
-def _table(k: int) -> tuple[Any, Any]:
-    """Return the k-th of 15 tables: the first ten have repeated rows."""
-    rng = np.random.default_rng(k)
-    n_rows, n_features = 150, 3 + k % 3
-    features = rng.integers(0, 2 + k // 3, (n_rows, n_features)) if k < 10 else rng.normal(size=(n_rows, n_features))
-    scores = features[:, 0] + 0.7 * features[:, 1] + rng.normal(0.0, 0.3 + 0.1 * (k % 4), n_rows)
-    return features, scores > np.quantile(scores, 0.5 + 0.05 * (k % 5))
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("k", range(15))
+@pytest.mark.parametrize("k", range(N_TABLES))
 def test_the_scores_are_those_of_cross_validation_up_to_chance(k: int) -> None:
-    features, labels = _table(k)
-    assert (len(np.unique(features, axis=0)) < len(features)) == (k < 10)
+    features, labels = score_table(k)
+    assert (len(np.unique(features, axis=0)) < len(features)) == (k < N_REPEATED)
     model: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(features, labels)
     splits = StratifiedKFold(MAX_FOLDS, shuffle=True, random_state=1)
     for nu, score in zip(model.nus_, model.nu_scores_, strict=True):

@@ -354,3 +354,21 @@ def test_a_fit_by_histogram_newton_is_pickled_with_its_certificate() -> None:
     assert not loaded_certificate.recorded
     folds: Any = cross_validate(MarginBoostClassifier(epsilon=0.3), X, y, cv=3, n_jobs=2, return_estimator=True)
     assert all(estimator.certificate_.gap <= 0.3 for estimator in folds["estimator"])
+
+
+def test_what_a_file_or_a_pickle_does_not_hold_is_said_with_the_way_to_keep_it(tmp_path: Path) -> None:
+    model = MarginBoostClassifier(epsilon=0.2)
+    with pytest.raises(AttributeError, match=r"no margins_\. It is not fitted: call fit first"):
+        _ = model.margins_
+    model.fit(X, y).save(tmp_path / "model.npz")
+    loaded, copied = MarginBoostClassifier.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))
+    for absent in (loaded, copied):
+        for name in ("margins_", "runs_"):
+            assert not hasattr(absent, name)
+            with pytest.raises(AttributeError, match=rf"no {name}\. .*\bstore_training=True"):
+                getattr(absent, name)
+    assert str(copied.diagnosis_) == str(model.diagnosis_)
+    with pytest.raises(AttributeError, match=r"no diagnosis_\. A file of save does not hold it\. .*\bpickle\b"):
+        _ = loaded.diagnosis_
+    with pytest.raises(AttributeError, match=r'no nu_scores_\. A fit with nu="auto" sets it'):
+        _ = model.nu_scores_

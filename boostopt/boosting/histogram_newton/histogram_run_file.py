@@ -18,6 +18,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.files import Keys, write_atomically, write_npz
+from boostopt._utils.json_values import read_integer
 from boostopt._utils.validation import check_path
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
@@ -262,6 +263,7 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
 
 
 def _fraction_from_json(texts: Sequence[str]) -> Fraction:
+    require(all(isinstance(text, str) for text in texts), "a bound is not a fraction")
     numerator, denominator = map(int, texts)
     require(denominator > 0, "a bound is not a fraction")
     return Fraction(numerator, denominator)
@@ -276,13 +278,15 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
         exact_objective_of_problem(problem, float(summary["total"])) is not None,
         "histogram Newton does not support the problem",
     )
+    _require_kinds([summary["N"]], [summary["total"], summary["majority"]])
     require(
-        isinstance(summary["words"], str) and summary["majority"] in (-1, 1), "the class has no words or no majority"
+        isinstance(summary["words"], str) and summary["majority"] in (-1, 1) and isinstance(summary["reflexive"], bool),
+        "the class has no words, no majority, or does not say whether it has negations",
     )
     oracle = OracleWithoutRows(
-        summary["words"], int(summary["N"]), float(summary["total"]), summary["majority"], bool(summary["reflexive"])
+        summary["words"], summary["N"], float(summary["total"]), summary["majority"], summary["reflexive"]
     )
-    splits = tuple(Split(*map(int, row)) for row in content["splits"])
+    splits = tuple(Split(*map(read_integer, row)) for row in content["splits"])
     hypotheses = [hypothesis_from_state(state) for state in content["hypotheses"]]
     require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
     sizes = content["sizes"].tolist()
@@ -352,13 +356,13 @@ def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) 
     """Parse an upper bound, which proves nothing before the rows confirm it."""
     W, table = _integer_weights_from_json(content["W"], len(splits)), content["table"]
     require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other bins")
-    grid = MarginGrid(int(content["origin"]), int(content["shift"]))
+    grid = MarginGrid(read_integer(content["origin"]), read_integer(content["shift"]))
     require(
         abs(grid.origin) <= MARGIN_SCALE and 0 <= grid.log2_bin_width <= MARGIN_BITS,
         "the window lies outside the margins",
     )
     edge, cost = _fraction_from_json(content["upper"]), _fraction_from_json(content.get("cost", ["0", "1"]))
-    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), int(content["total"]))
+    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), read_integer(content["total"]))
 
 
 def _integer_weights_from_json(values: Array, max_length: int) -> Int[Array, " t"]:

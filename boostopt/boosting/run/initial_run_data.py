@@ -63,14 +63,13 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         majority=oracle.majority,
         formulation_digest=text_digest(problem.formulation.source_file),
     )
-    if options.start is None:
+    start = options.start
+    if start is None:
         return record
-    if options.start.loaded:
-        check_stored_margins(options.start.record.pool, oracle)
     if ignore_checkpoint:
-        bounds = _bounds_with_proof(bounds, recomputed_bounds(options.start.record.state.bounds, problem, oracle))
+        bounds = _bounds_with_proof(bounds, recomputed_bounds(start.record.state.bounds, problem, oracle))
         record = replace(record, state=_initial_state(problem, bounds))
-    return _warm_started(record, oracle, options.start.record)
+    return _warm_started(record, oracle, start.record, start.loaded)
 
 
 def _bounds_with_proof(bounds: OracleBounds, proof: OracleBounds) -> OracleBounds:
@@ -107,14 +106,19 @@ def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
     return check_optional(check_number, "guarantee", oracle.guarantee, *EDGE_DOMAIN)
 
 
-def _warm_started(record: RunData, oracle: Oracle, earlier: RunData) -> RunData:
-    """Return a record that begins with the hypotheses and weights of an earlier run over the same class."""
+def _warm_started(record: RunData, oracle: Oracle, earlier: RunData, is_loaded: bool) -> RunData:
+    """Return a record that begins with the hypotheses and weights of an earlier run over the same class.
+
+    The margins of a loaded run are compared with those of its hypotheses.
+    """
     if earlier.digest != oracle.digest:
         raise OptionError(
             f"start must be a run over the same examples and class, {oracle} with digest {oracle.digest[:12]}; got a "
             f"run over {earlier.oracle} with {earlier.digest[:12]}. Make the oracle from the same data, or leave out "
             "start."
         )
+    if is_loaded:
+        check_stored_margins(earlier.pool, oracle)
     if not earlier.pool.t:
         return record
     pool = ColumnPool(oracle.N)

@@ -78,8 +78,8 @@ def progress_text(
     parts = {
         "round": f"{title}: round {row.round}",
         "hypotheses": format_count(row.hypotheses, "hypothesis", "hypotheses"),
-        "value": f"{measure} {value:.6f}",
-        **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - value:.2e}"} if bounded else {}),
+        "value": f"{measure} {value:z.6f}",
+        **({"bound": f"bound {bound:z.6f}", "gap": f"gap {bound - value:.2e}"} if bounded else {}),
         "rate": f"{rate:.1f} rounds/s",
     }
     return fit_line(parts, ("rate", "hypotheses", "bound", "value", "gap"), width)

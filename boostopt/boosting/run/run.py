@@ -229,12 +229,14 @@ class Run:
         """
         check_oracle(oracle)
         oracle, record = require_oracle(oracle, "the best hypothesis under given weights"), self.record
+        formulation = record.problem.formulation
         if oracle.digest != record.digest:
+            limits = ", with the same limits: LimitedClass(oracle, limits)"
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
-                f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same data."
+                f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same "
+                f"data{limits if isinstance(formulation, LimitedWeights) else ''}."
             )
-        formulation = record.problem.formulation
         if isinstance(formulation, LimitedWeights) and not formulation.has_limits_of(oracle):
             raise OptionError(
                 "expected the limits of the class in the run; its right sides, their errors or its price are other "
@@ -358,8 +360,9 @@ class Run:
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
         """Return a saved run. If the formulation is your own, pass it, or the path of its file.
 
-        A UserWarning says if this file has changed since. Import the file that defines your own hypotheses before you
-        load a run with them.
+        If the run has limits on the weights, pass the formulation without them: the file holds the limits. A
+        UserWarning says if the file of the formulation has changed since. Import the file that defines your own
+        hypotheses before you load a run with them.
 
         Raises
         ------

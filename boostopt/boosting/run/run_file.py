@@ -121,6 +121,10 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
         file.unlink(missing_ok=True)
 
 
+class FormulationRequired(DataError):
+    """The formulation of a run is needed, and was not passed, or another one was."""
+
+
 DECODING_ERRORS = (
     KeyError,
     IndexError,
@@ -181,7 +185,7 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
             f"expected a run of boostopt in {source}; it has no description of a run, or it is damaged "
             f"({_in_words(failure)}). Check the path, or make the run again: {source} was not changed."
         ) from failure
-    if (kind, version) != expected:
+    if (kind, version) != expected or type(version) is not int:
         raise DataError(
             f"expected a {expected[0]} of format {expected[1]} in {source}; got {kind!r} of format {version!r}. "
             "Read it with the version of boostopt that wrote it. Continue a run of histogram Newton by "
@@ -200,6 +204,8 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
     """
     try:
         return read()
+    except FormulationRequired as failure:
+        raise DataError(f"expected the formulation of the run in {source}; {reason_of(failure)}.") from failure
     except (BoostoptError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
@@ -224,7 +230,7 @@ def require(holds: object, otherwise: str) -> None:
 
 def require_numbers(values: Iterable[object]) -> None:
     """Raise DataError unless all values of a file are numbers."""
-    require(all(isinstance(number, int | float) for number in values), "some values must be numbers and are not")
+    require(all(type(number) in (int, float) for number in values), "some values must be numbers and are not")
 
 
 def _in_words(failure: Exception) -> str:
@@ -306,19 +312,30 @@ def formulation_from_json(about: Mapping[str, Any], formulation: Any) -> tuple[F
     limits = about.get("limits")
     if limits is not None and not isinstance(formulation, LimitedWeights):
         inner = {**about, "limits": None, "formulation": limits["formulation"]}
-        base, digest = formulation_from_json(inner, formulation)
+        try:
+            base, digest = formulation_from_json(inner, formulation)
+        except FormulationRequired as failure:
+            raise FormulationRequired(f"{reason_of(failure)}, without its limits, which are in the file") from failure
         return _with_stored_limits(base, limits), digest
     entry = about.get("page") or {"file": "", "digest": ""}
     file, digest, name = str(entry["file"]), str(entry["digest"]), about["formulation"]
     if formulation is None and file:
-        raise DataError(
+        raise FormulationRequired(
             f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
     # A path would be executed.
     require(not is_python_file_path(name), "its formulation is the path of a Python file")
-    formulation = resolve_formulation(name if formulation is None else formulation)
+    try:
+        formulation = resolve_formulation(name if formulation is None else formulation)
+    except OptionError as failure:
+        if formulation is not None:
+            raise
+        raise FormulationRequired(
+            f"unknown formulation {name!r}: a formulation of your own is not in the file, so pass it, as "
+            "Run.load(path, formulation)"
+        ) from failure
     if formulation.name != name:
-        raise DataError(f"it is a run of {name}, not of {formulation.name}: pass the formulation of the run")
+        raise FormulationRequired(f"it is a run of {name}, not of {formulation.name}: pass the formulation of the run")
     return formulation, digest
 
 
@@ -366,8 +383,7 @@ def _check_metadata(about: Mapping[str, Any]) -> None:
     if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
         raise ValueError("some values must be texts and are not")
     guarantee, majority = about["guarantee"], about["majority"]
-    if not (guarantee is None or isinstance(guarantee, int | float)) or type(majority) is not int:
-        raise ValueError("some values must be numbers and are not")
+    require_numbers([majority, 0.0 if guarantee is None else guarantee])
     if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
         raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
 
@@ -376,8 +392,8 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     """Return the state of a description, with a recomputed certificate."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
-    require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
-    require(isinstance(saved["round"], int) and saved["round"] >= 0, "the number of rounds is not a whole number")
+    require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still", "solved_edge"))
+    require(type(saved["round"]) is int and saved["round"] >= 0, "the number of rounds is not a whole number")
     state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, pool))
     N, t = pool.N, len(state.w)
     require(state.m.shape == state.d.shape == (N,) and t <= pool.t, "the weights have a wrong size")
@@ -414,8 +430,7 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
 
 def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> OracleBounds:
     """Return the saved bounds; DataError if the hypotheses contradict the bound of the class."""
-    numbers = [value for name, value in saved.items() if name != "d"]
-    require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
+    require_numbers(value for name, value in saved.items() if name != "d")
     bounds = OracleBounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)

@@ -174,7 +174,7 @@ class Trace(Sequence[TraceRow]):
             kind = {"int": "i", "float": "f", "str": "U"}[str(TraceRow.__annotations__[attribute])]
             _check(arrays[name], name, kind, (rounds,))
         _check(arrays["soft_margins"], "soft_margins", "f", (rounds, len(nus)))
-        if not all(isinstance(nu, int | float) and math.isfinite(nu) for nu in nus):
+        if not all(type(nu) in (int, float) and math.isfinite(nu) for nu in nus):
             raise ValueError(f"the nus are not numbers: {nus}")
         columns = [arrays[name].tolist() for name in COLUMNS]
         attributes = KEYS.attributes.values()

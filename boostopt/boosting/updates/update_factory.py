@@ -17,7 +17,6 @@ from boostopt.boosting.updates.mlpboost_update import MLPBoost
 from boostopt.boosting.updates.newton_update import Newton
 from boostopt.boosting.updates.pairwise_update import BlendedPairwise, Pairwise
 from boostopt.boosting.updates.totally_corrective_update import TotallyCorrective
-from boostopt.errors import OptionError
 from boostopt.programs.boosting_spec import UpdateKind
 
 CORRECTIVE_UPDATES: Mapping[str, type[Update]] = {
@@ -62,10 +61,5 @@ def make_update(
         return MLPBoost(problem, backend, CORRECTIVE_UPDATES[corrective or MLPBOOST_DEFAULT_STEP](problem))
     simple: dict[str, type[Update]] = {"newton": Newton, **CORRECTIVE_UPDATES, "projection": EntropyProjection}
     if problem.edge_function.edge_bound is not None:
-        if problem.update is UpdateKind.NEWTON:
-            raise OptionError(
-                f'update="newton" of {problem.formulation.name}, which bounds the edges, needs histogram Newton, '
-                'which does not support this oracle or these options. Use update="total".'
-            )
         simple |= {"step": CoordinateStep, "line_search": CoordinateLineSearch}
     return simple[problem.update](problem)

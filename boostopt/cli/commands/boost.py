@@ -236,6 +236,6 @@ def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("seconds", f"{record['seconds']:.2f}")
     weights = describe_weights(run, names)
     total = sum(abs(weight) for weight, _ in weights) or 1.0
-    lines = [f"{weight / total:+.3f}  {escape_unprintable(text)}" for weight, text in weights[:MAX_SHOWN_WEIGHTS]]
+    lines = [f"{weight / total:+z.3f}  {escape_unprintable(text)}" for weight, text in weights[:MAX_SHOWN_WEIGHTS]]
     table.add_row("largest weights", Text("\n".join(lines)))
     return table

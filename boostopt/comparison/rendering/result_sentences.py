@@ -159,7 +159,7 @@ def refuted_values(runs: Sequence[SolveRecord]) -> list[Conclusion]:
         if run.claimed_value is not None and distance > worst.get(run.backend, (0.0, 0.0))[0]:
             worst[run.backend] = distance, run.claimed_value
     return [
-        Conclusion(f"Refuted: {backend} reports the value {value:.10g}, {_distance_text(distance, runs)}.", "warning")
+        Conclusion(f"Refuted: {backend} reports the value {value:z.10g}, {_distance_text(distance, runs)}.", "warning")
         for backend, (distance, value) in worst.items()
     ]
 
@@ -247,7 +247,7 @@ def claimed_value_text(run: SolveRecord, runs: Iterable[SolveRecord] = ()) -> st
     """Return the optimum that a solver reports, marked if all runs together refute it; "-" for none."""
     if run.claimed_value is None:
         return "-"
-    return f"{run.claimed_value:.10g}{' (refuted)' if refutation(run, runs) else ''}"
+    return f"{run.claimed_value:z.10g}{' (refuted)' if refutation(run, runs) else ''}"
 
 
 def worst_residual_text(run: SolveRecord) -> str:

@@ -152,15 +152,22 @@ def _unproved_messages(
     by_tolerance = f", by more than {worst.tolerance:g}" if is_positive else ""
     of_class = f" of class {worst.label}" if worst.label else ""
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
+    contradiction, is_contradictory = worst.contradiction, worst.has_only_contradictions
+    contradiction_text = "" if contradiction is None else f"; {contradiction}"
+    nu_limit = min(summary.nu_limit for summary in summaries)
+    may_raise_nu = not is_contradictory or contradiction is None or nu_limit > contradiction.share
+    # Where the fit chose nu, a narrower interval may lead to a larger nu.
+    may_narrow = not is_impossible and (not is_contradictory or bool(recommendations.choice_of_nu))
     steps = [
-        "" if worst.nu is None else recommendations.raise_nu(worst.nu, min(summary.nu_limit for summary in summaries)),
-        "" if is_impossible else recommendations.narrow_interval,
-        recommendations.better_hypotheses,
+        "" if worst.nu is None or not may_raise_nu else recommendations.raise_nu(worst.nu, nu_limit),
+        recommendations.narrow_interval if may_narrow else "",
+        "" if is_contradictory else recommendations.better_hypotheses,
+        "" if contradiction is None else "add features that tell these rows apart, or correct their labels",
     ]
     return [
         f"{at_nu}{subject} a {worst.measure} above {abs(worst.baseline):.3g}, that of f(x) = 0, which predicts "
         f"nothing{by_tolerance}{classes}: the best one{of_class} over {hypothesis_class} lies in "
-        f"{format_interval(lower, upper)}. {_alternatives(steps)}."
+        f"{format_interval(lower, upper)}{contradiction_text}. {_alternatives(steps)}."
     ]
 
 

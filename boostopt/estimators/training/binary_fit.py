@@ -45,7 +45,7 @@ from boostopt.estimators.training.hypothesis_classes import (
     validate_serializable,
 )
 from boostopt.estimators.training.intercept_hypotheses import ClassWithConstants, OracleWithConstants
-from boostopt.estimators.training.margin_summary import MarginSummary
+from boostopt.estimators.training.margin_summary import Contradiction, MarginSummary
 from boostopt.estimators.training.training_data import OracleCache, Values, WeightedExamples
 from boostopt.estimators.training.validation_set import ValidationSet
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL
@@ -388,6 +388,7 @@ class FitSettings:
         predicted_labels: Sequence[Any] = (),
         findings: Sequence[Finding] = (),
         nu_parameter: object = None,
+        find_contradiction: Callable[[Any], Contradiction | None] = lambda label: None,
     ) -> Diagnosis:
         """Return the diagnosis of a fit: findings about soft margins and nu, after other findings.
 
@@ -405,6 +406,8 @@ class FitSettings:
             The other findings.
         nu_parameter
             The parameter nu of the classifier, if it differs from the nu of these settings: the name of a choice.
+        find_contradiction
+            Returns equal rows with different labels, for a class against the others; asked where nothing is proved.
         """
         is_multiclass = len(runs) > 1
         indices = range(len(classes)) if is_multiclass else [1]
@@ -419,6 +422,10 @@ class FitSettings:
                 zero_fraction,
             )
             for run, k, zero_fraction in zip(runs, indices, zero_fractions, strict=True)
+        ]
+        summaries = [
+            replace(summary, contradiction=find_contradiction(classes[k])) if summary.is_unproved else summary
+            for summary, k in zip(summaries, indices, strict=True)
         ]
         total = runs[0].problem.examples.total
         is_count, nu_name = isinstance(self.nu, int), nu_parameter if isinstance(nu_parameter, str) else None

@@ -273,6 +273,15 @@ def _sorted_by_equality(X: Any, codes: Int[Array, " N"], values: Values) -> tupl
     return order, np.concatenate([[0], 1 + np.flatnonzero(keys[1:] != keys[:-1])])
 
 
+def equal_row_groups(X: Any) -> Int[Array, " N"]:
+    """Return a number for each row, the same for equal rows, from 0 on."""
+    rows = X if scipy.sparse.issparse(X) else X + 0.0  # -0 becomes 0
+    order, first = _sorted_by_equality(rows, np.zeros(rows.shape[0], dtype=np.int64), {})
+    groups = np.empty(len(order), dtype=np.int64)
+    groups[order] = np.repeat(np.arange(len(first)), np.diff(first, append=len(order)))
+    return groups
+
+
 def _row_keys(rows: Float[Array, "N features"], values: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example and its values as a sort key, which needs one comparison for all features."""
     table = np.column_stack([*values, rows])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -208,12 +208,17 @@ class KernelColumn(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> KernelColumn:
-        kernel = Kernel(str(state["kernel"]), float(state["gamma"]), index(state["degree"]), float(state["coef0"]))
-        z = [(index(j), float(value)) for j, value in zip(state["indices"], state["values"], strict=True)]
+        kernel = Kernel(
+            str(state["kernel"]),
+            read_number(state["gamma"]),
+            read_integer(state["degree"]),
+            read_number(state["coef0"]),
+        )
+        z = [(read_integer(j), read_number(value)) for j, value in zip(state["indices"], state["values"], strict=True)]
         indices = np.array([j for j, _ in z], dtype=np.int64)
         values = np.array([value for _, value in z], dtype=np.float64)
-        row, sign, features = index(state["row"]), index(state["sign"]), index(state["features"])
-        return cls(row, sign, kernel, float(state["scale"]), features, indices, values)
+        row, sign, features = read_integer(state["row"]), read_integer(state["sign"]), read_integer(state["features"])
+        return cls(row, sign, kernel, read_number(state["scale"]), features, indices, values)
 
 
 def max_row_nonzeros(X: Any) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
+from boostopt._utils.json_values import read_integer
 from boostopt.errors import ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -120,7 +120,11 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
                 "a fitted hypothesis has a number on each training example; got shape "
                 f"{on_training.shape} of {on_training.dtype}. Correct them."
             )
-        number, sign, features = index(state["number"]), index(state["sign"]), index(state["features"])
+        number, sign, features = (
+            read_integer(state["number"]),
+            read_integer(state["sign"]),
+            read_integer(state["features"]),
+        )
         return cls(number, sign, description, values, features, on_training, None)
 
 

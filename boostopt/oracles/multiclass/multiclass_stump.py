@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -61,7 +61,8 @@ class MulticlassStump(FeatureHypothesis):
 
     def __post_init__(self) -> None:
         labels = self.classes
-        if not all(map(_is_label, labels)) or len(labels) < 2 or len(set(labels)) < len(labels):
+        has_one_type = len({isinstance(label, bool) for label in labels}) == 1  # True is equal to 1
+        if not (all(map(_is_label, labels)) and has_one_type and 2 <= len(labels) == len(set(labels))):
             raise ProblemError(
                 f"a stump for several classes has two or more different labels, finite numbers or texts; got "
                 f"{short_repr(labels)}. Pass the labels of the classes."
@@ -106,7 +107,7 @@ class MulticlassStump(FeatureHypothesis):
         )
         if self.threshold == -math.inf:
             return f"always {upper}"
-        return f"{feature} > {self.threshold:.6g}: {upper}, otherwise {lower}"
+        return f"{feature} > {self.threshold:z.6g}: {upper}, otherwise {lower}"
 
     def state(self) -> StateDict:
         return {
@@ -122,14 +123,14 @@ class MulticlassStump(FeatureHypothesis):
     def restored(cls, state: StateDict) -> MulticlassStump:
         if not isinstance(state["classes"], list):
             raise TypeError(f"classes must be a list; it is a {type(state['classes']).__name__}")
-        upper_votes, lower_votes = (tuple(map(index, state[name])) for name in ("upper_votes", "lower_votes"))
+        upper_votes, lower_votes = (tuple(map(read_integer, state[name])) for name in ("upper_votes", "lower_votes"))
         return cls(
-            index(state["feature"]),
-            float(state["threshold"]),
+            read_integer(state["feature"]),
+            read_number(state["threshold"]),
             upper_votes,
             lower_votes,
             tuple(state["classes"]),
-            index(state["features"]),
+            read_integer(state["features"]),
         )
 
 

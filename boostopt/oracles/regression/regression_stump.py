@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import ClassVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -72,6 +72,11 @@ class RegressionStump(FeatureHypothesis):
             )
 
     @property
+    def change(self) -> int:
+        """The change of h(x) where x[feature] passes the threshold upward."""
+        return self.upper_sign - self.lower_sign
+
+    @property
     def target_scale(self) -> tuple[float, float]:
         return self.centre, self.radius
 
@@ -94,7 +99,7 @@ class RegressionStump(FeatureHypothesis):
         """Return both values: "age > 40.5: +1, otherwise -1"."""
         if self.threshold == -math.inf:
             return f"always {self.upper_sign:+d}"
-        return f"{feature} > {self.threshold:.6g}: {self.upper_sign:+d}, otherwise {self.lower_sign:+d}"
+        return f"{feature} > {self.threshold:z.6g}: {self.upper_sign:+d}, otherwise {self.lower_sign:+d}"
 
     def state(self) -> StateDict:
         return {
@@ -109,6 +114,12 @@ class RegressionStump(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> RegressionStump:
-        signs = index(state["upper_sign"]), index(state["lower_sign"])
-        scale = float(state["centre"]), float(state["radius"])
-        return cls(index(state["feature"]), float(state["threshold"]), *signs, *scale, index(state["features"]))
+        signs = read_integer(state["upper_sign"]), read_integer(state["lower_sign"])
+        scale = read_number(state["centre"]), read_number(state["radius"])
+        return cls(
+            read_integer(state["feature"]),
+            read_number(state["threshold"]),
+            *signs,
+            *scale,
+            read_integer(state["features"]),
+        )

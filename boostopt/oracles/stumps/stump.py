@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import ClassVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -51,6 +51,11 @@ class Stump(FeatureHypothesis):
                 f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
             )
 
+    @property
+    def change(self) -> int:
+        """The change of h(x) where x[feature] passes the threshold upward."""
+        return 2 * self.sign
+
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
         is_above = features.column(self.feature, self.features) > self.threshold
         return np.where(is_above, float(self.sign), -float(self.sign))
@@ -68,11 +73,16 @@ class Stump(FeatureHypothesis):
     def _describe(self, feature: str) -> str:
         if self.threshold == -math.inf:
             return f"always {self.sign:+d}"
-        return f"{feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
+        return f"{feature} {'>' if self.sign == 1 else '<='} {self.threshold:z.6g}"
 
     def state(self) -> StateDict:
         return {"feature": self.feature, "threshold": self.threshold, "sign": self.sign, "features": self.features}
 
     @classmethod
     def restored(cls, state: StateDict) -> Stump:
-        return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))
+        return cls(
+            read_integer(state["feature"]),
+            read_number(state["threshold"]),
+            read_integer(state["sign"]),
+            read_integer(state["features"]),
+        )

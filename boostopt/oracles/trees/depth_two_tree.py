@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from typing import ClassVar
 
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.json_values import read_integer, read_number
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -76,7 +76,7 @@ class DepthTwoTree(FeatureHypothesis):
         """Return the paths to the leaves with the value 1: "a > 1 and b <= 2 or a <= 1"."""
         root, paths = str(names[self.feature]), list[str]()
         for relation, stump in ((">", self.upper_stump), ("<=", self.lower_stump)):
-            condition = f"{root} {relation} {self.threshold:.6g}"
+            condition = f"{root} {relation} {self.threshold:z.6g}"
             if stump.threshold != -math.inf:
                 paths.append(f"{condition} and {stump.in_words(names)}")
             elif stump.sign == 1:
@@ -98,7 +98,7 @@ class DepthTwoTree(FeatureHypothesis):
     def restored(cls, state: StateDict) -> DepthTwoTree:
         lists = (list(state[name]) for name in ("stump_features", "stump_thresholds", "signs"))
         lower_stump, upper_stump = (
-            Stump(index(feature), float(threshold), index(sign), index(state["features"]))
+            Stump(read_integer(feature), read_number(threshold), read_integer(sign), read_integer(state["features"]))
             for feature, threshold, sign in zip(*lists, strict=True)
         )
-        return cls(index(state["feature"]), float(state["threshold"]), lower_stump, upper_stump)
+        return cls(read_integer(state["feature"]), read_number(state["threshold"]), lower_stump, upper_stump)

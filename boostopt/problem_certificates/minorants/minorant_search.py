@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -236,7 +237,8 @@ def _use_minorants(
             use_choice(choice)
 
     n_coefficients = sum(node.arguments.floats.nnz for node in read.nodes)
-    has_slow_steps = n_coefficients > MAX_QUICK_COEFFICIENTS and _is_near_kink(read, point)
+    is_near_kink = cache(lambda: _is_near_kink(read, point))
+    has_slow_steps = n_coefficients > MAX_QUICK_COEFFICIENTS and is_near_kink()
     has_program = False
     if has_slow_steps:
         extremes = [node for node in read.nodes if node.function.is_of_largest_entries]
@@ -269,9 +271,9 @@ def _use_minorants(
         if interval.is_lower_end_near(read):
             return failure
         gap = interval.scaled_gap
-        is_poor = gap > POOR_GAP or (gap > SMALL_GAP and _is_near_kink(read, point))
-        if width == WIDTHS[0] and not has_program and gap > goal and is_poor:
-            use_program()
+        if width == WIDTHS[0] and not has_program and gap > goal:
+            if gap > POOR_GAP or (gap > SMALL_GAP and is_near_kink()):
+                use_program()
         is_good = interval.scaled_gap <= POOR_GAP
         factor = MIN_GOOD_NARROWING if is_good else MIN_NARROWING
         if (is_good or read.is_large) and interval.scaled_gap > factor * previous_gap:

@@ -67,6 +67,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
 )
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
 from boostopt.verification.trusted_kernel.json_parsing import (
+    is_same_json,
     parse_choice,
     parse_count,
     parse_list,
@@ -326,7 +327,7 @@ def _checked_formulation(
         (" of its formulation", page_statements, further_statements),
     ):
         for function in ("F", "G"):
-            if json.loads(json.dumps(expected.get(function))) != statements.get(function):
+            if not is_same_json(json.loads(json.dumps(expected.get(function))), statements.get(function)):
                 reject(
                     f"the file states another {function}{source} than {page.name} with the parameters of the file. "
                     "Check the name, the parameters and the constants of the description, or ask for the file as it "

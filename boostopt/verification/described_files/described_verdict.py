@@ -20,6 +20,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import working_pre
 from boostopt.verification.trusted_kernel.certificate_schema import parse_formulation
 from boostopt.verification.trusted_kernel.checker import matrix_digest, vector_digest
 from boostopt.verification.trusted_kernel.json_parsing import (
+    is_same_json,
     parse_count,
     parse_list,
     parse_number,
@@ -206,7 +207,7 @@ def _check_functions(
         reject(f"{trusted.name} with these parameters states no such program: {reason_of(failure)}"[:400])
     for origin, pair in statements.items():
         for function, statement in zip(("F", "G"), pair, strict=True):
-            if json.loads(json.dumps(statement)) != content[function]:
+            if not is_same_json(json.loads(json.dumps(statement)), content[function]):
                 reject(
                     f"the file states another {function} than {origin}. Check the name, the parameters and the "
                     "constants of the description, or ask for the file as it was saved"

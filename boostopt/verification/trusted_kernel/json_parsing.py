@@ -107,6 +107,20 @@ def parse_number(value: Any, name: str, largest: float = MAX_NUMBER) -> float:
     return float(value)
 
 
+def is_same_json(value: Any, expected: Any) -> bool:
+    """Return whether two values of JSON are equal, with true and false in the same places.
+
+    Python takes true for 1 and false for 0.
+    """
+    if isinstance(value, dict) and isinstance(expected, dict):
+        item, expected_item = cast(dict[str, Any], value), cast(dict[str, Any], expected)
+        return item.keys() == expected_item.keys() and all(is_same_json(item[k], expected_item[k]) for k in item)
+    if isinstance(value, list) and isinstance(expected, list):
+        entries, expected_entries = cast(list[Any], value), cast(list[Any], expected)
+        return len(entries) == len(expected_entries) and all(map(is_same_json, entries, expected_entries))
+    return isinstance(value, bool) == isinstance(expected, bool) and value == expected
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
     """Return the content of a regular file of at most `max_bytes`; others, such as pipes, are not opened."""
     file_name = path.name[-100:]
