@@ -173,7 +173,7 @@ def test_advice_never_contradicts_the_choice_of_nu() -> None:
     )
     (passed,) = warnings_of(features, labels, nu=0.05)
     assert "raise nu" not in passed.lower()  # equal rows with different labels are 26 % of the weights
-    (passed,) = warnings_of(rng.normal(size=(200, 2)), labels, nu=0.05)
+    (passed,) = warnings_of(np.arange(200.0)[:, None], np.tile(["no", "yes"], 100), nu=0.05)
     assert "raise nu" in passed.lower()
     (limited,) = warnings_of(features, labels, time_limit=1e-9)
     assert "raise nu" not in limited.lower() and "raise time_limit" in limited.lower()

@@ -262,7 +262,7 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
     return [str(fraction.numerator), str(fraction.denominator)]
 
 
-def _fraction_from_json(texts: Sequence[str]) -> Fraction:
+def _fraction_from_json(texts: Sequence[Any]) -> Fraction:
     require(all(isinstance(text, str) for text in texts), "a bound is not a fraction")
     numerator, denominator = map(int, texts)
     require(denominator > 0, "a bound is not a fraction")
