@@ -72,7 +72,7 @@ class FewValues:
         codes[:] = 0
         for k, value in enumerate(self.values.tolist()):
             is_equal = np.equal(x, value)
-            n_known += np.count_nonzero(is_equal)
+            n_known += int(np.count_nonzero(is_equal))
             if k:
                 codes += k * is_equal.view(np.uint8)
         return n_known == len(x)

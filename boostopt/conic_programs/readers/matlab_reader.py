@@ -34,7 +34,7 @@ def read_matlab(path: Path, content: bytes) -> ConicProgram:
 
     try:
         check_elements(content)
-        variables = scipy.io.loadmat(io.BytesIO(content))
+        variables = scipy.io.loadmat(io.BytesIO(content), spmatrix=False)
     except Exception as failure:  # SciPy raises errors of many types for damaged files
         # Older versions of SciPy read no sparse matrices of the other byte order.
         advice = "Upgrade SciPy." if "does not support dtype" in str(failure) else "Take it anew."
