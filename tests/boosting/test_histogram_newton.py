@@ -108,6 +108,7 @@ def class_bounds(run: Run) -> tuple[float, float]:
     return run.class_certificate.lower, run.class_certificate.upper
 
 
+@pytest.mark.untyped
 @pytest.mark.parametrize("formulation", [*FORMULATIONS, "log_loss"])
 def test_the_certificate_over_the_class_takes_no_memory_for_the_rows(formulation: str) -> None:
     N = 20_000
