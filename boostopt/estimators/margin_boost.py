@@ -281,7 +281,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             np.unique(self._predict_labels(f)).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
             self.nu,
-            partial(find_contradiction, features, labels, examples),
+            partial(find_contradiction, features, labels, weights, examples),
         )
         self.diagnosis_.issue_warnings(stacklevel=2)
         return self

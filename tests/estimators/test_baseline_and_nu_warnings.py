@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.ensemble import RandomForestClassifier
@@ -271,7 +272,7 @@ def test_equal_rows_with_different_labels_are_named_and_no_other_base_is_advised
         (text,) = warnings_of(features, labels, nu=0.5)
         assert "rows 2 and 6 are equal and have the labels 'a' and 'b': no hypotheses tell them apart" in text
         # Two pairs of eight rows: at nu of at most 4 rows, no f has a soft margin above 0.
-        assert "Such pairs have 0.5 of the weights" in text and "another base" not in text
+        assert "Such pairs have 50 % of the weights" in text and "another base" not in text
         assert "Raise nu, to 1 at most, or add features that tell these rows apart, or correct their labels." in text
 
 
@@ -285,7 +286,19 @@ def test_contradictions_count_with_their_weights_and_by_class() -> None:
     rows, labels = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 2])
     c = np.array([2.0, 3.0, 1.0, 4.0])
     examples = merge_examples(rows, labels, c)
-    pair = find_contradiction(rows, labels, examples, 1)
+    pair = find_contradiction(rows, labels, c, examples, 1)
     assert pair is not None and pair.rows == (1, 2) and pair.share == pytest.approx(0.2)
-    assert find_contradiction(rows, labels, examples, 2) is None
-    assert find_contradiction(rows, labels, merge_examples(rows, labels, np.array([2.0, 0.0, 1.0, 4.0])), 1) is None
+    assert find_contradiction(rows, labels, c, examples, 2) is None
+    weights = np.array([2.0, 0.0, 1.0, 4.0])
+    assert find_contradiction(rows, labels, weights, merge_examples(rows, labels, weights), 1) is None
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, scipy.sparse.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("labels", [[0, 1, 0, 1], ["no", "yes"] * 2, np.array(["no", "yes"] * 2, object)])
+def test_rows_that_contradict_each_other_are_named_in_any_layout(layout: Any, labels: Any) -> None:
+    rows = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    (text,) = warnings_of(layout(rows), labels)
+    assert "Such pairs have 100 % of the weights" in text and "nu = 1.0 no weights have" in text
+    assert re.search(r"rows (0 and 1|2 and 3) are equal and have the labels ", text)
+    (text,) = warnings_of(layout(rows), labels, sample_weight=[0.0, 1.0, 1.0, 1.0], nu=0.5)
+    assert "rows 2 and 3 are equal" in text

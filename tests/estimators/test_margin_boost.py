@@ -434,6 +434,8 @@ def test_balanced_weights_become_whole_numbers_for_histogram_newton() -> None:
     balanced = merge_examples(features, labels, np.array([1, 2, 5, 2, 2])).with_class_weight("balanced")
     # The classes have the totals 3, 4 and 5, whose least common multiple is 60.
     np.testing.assert_array_equal(balanced.whole_c, [20, 30, 60, 40, 30])
+    scaled = merge_examples(features, labels, 2.0**20 * np.array([1, 2, 5, 2, 2])).with_class_weight("balanced")
+    np.testing.assert_array_equal(scaled.whole_c, balanced.whole_c)
     for weights in ([1, 2, 5, 2, 2.5], [1, 2**20 - 1, 2**19 - 1, 2, 2**20]):  # no whole weights; products too large
         balanced = merge_examples(features, labels, np.array(weights)).with_class_weight("balanced")
         np.testing.assert_array_equal(balanced.whole_c, balanced.c)

@@ -14,6 +14,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
 from boostopt._utils.formatting import format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
+from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.column_pool import check_stored_margins
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -368,7 +369,10 @@ class Run:
         ------
         DataError
             The file does not exist, is not a saved run, was written by another version, or is damaged.
+        OptionError
+            The formulation that is passed is unknown.
         """
+        formulation = None if formulation is None else resolve_formulation(formulation)
         if (kind := run_kind(path)) in FILE_READERS:
             return FILE_READERS[kind](path, formulation)
         record, final = load(path, formulation)

@@ -148,11 +148,11 @@ def _unproved_messages(
     worst, (lower, upper) = min(unproved, key=lambda pair: pair[1][1])
     is_impossible, is_positive = upper <= worst.baseline + ZERO_TOL, lower > worst.baseline + ZERO_TOL
     at_nu = "" if worst.nu is None else f"at {recommendations.format_nu(worst.nu)} "
-    subject = "no weights have" if is_impossible else "the weights are not proved to have"
+    contradiction, is_contradictory = worst.contradiction, worst.has_only_contradictions
+    subject = "no weights have" if is_impossible or is_contradictory else "the weights are not proved to have"
     by_tolerance = f", by more than {worst.tolerance:g}" if is_positive else ""
     of_class = f" of class {worst.label}" if worst.label else ""
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
-    contradiction, is_contradictory = worst.contradiction, worst.has_only_contradictions
     contradiction_text = "" if contradiction is None else f"; {contradiction}"
     nu_limit = min(summary.nu_limit for summary in summaries)
     may_raise_nu = not is_contradictory or contradiction is None or nu_limit > contradiction.share

@@ -430,7 +430,7 @@ class FitSettings:
         total = runs[0].problem.examples.total
         is_count, nu_name = isinstance(self.nu, int), nu_parameter if isinstance(nu_parameter, str) else None
         recommendations = Recommendations(
-            format_nu=lambda nu: f"nu = {self.nu}" if nu_name is None else f"nu = {self.nu:.{NU_DIGITS}g}",
+            format_nu=lambda nu: f"nu = {self.nu if nu_name is None else float(f'{self.nu:.{NU_DIGITS}g}')}",
             format_nu_limit=lambda nu: str(max(math.floor(nu * total), 1)) if is_count else _format_lower(nu),
             narrow_interval=self._interval_advice(runs),
             better_hypotheses="use another base with better hypotheses"

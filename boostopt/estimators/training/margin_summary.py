@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from boostopt._utils.array_types import Array, Float
 from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import short_repr
@@ -47,19 +48,23 @@ class Contradiction:
     def __str__(self) -> str:
         return (
             f"rows {self.rows[0]} and {self.rows[1]} are equal and have the labels {self.labels[0]} and "
-            f"{self.labels[1]}: no hypotheses tell them apart. Such pairs have {self.share:.2g} of the weights"
+            f"{self.labels[1]}: no hypotheses tell them apart. Such pairs have {100 * self.share:.3g} % of the weights"
         )
 
 
 def find_contradiction(
-    X: Any, labels: npt.NDArray[Any], examples: WeightedExamples, positive: Any
+    X: Any,
+    labels: npt.NDArray[Any],
+    weights: Float[Array, " rows"] | None,
+    examples: WeightedExamples,
+    positive: Any,
 ) -> Contradiction | None:
     """Return the contradiction of a class against the others; None if there are no such rows.
 
     Parameters
     ----------
-    X, labels
-        All rows in their order, as the fit checks them, with their labels.
+    X, labels, weights
+        All rows in their order, as the fit checks them, with their labels and weights; None for equal weights.
     examples
         The training examples, which are some of the rows.
     positive
@@ -73,10 +78,11 @@ def find_contradiction(
     row = examples.X[[int((groups == pairs.argmax()).argmax())]]
     stack: Any = scipy.sparse.vstack if scipy.sparse.issparse(X) else np.vstack
     groups = equal_row_groups(stack([X, row], **({"format": "csr"} if scipy.sparse.issparse(X) else {})))
-    equal = np.flatnonzero(groups[:-1] == groups[-1])
+    equal = np.flatnonzero((groups[:-1] == groups[-1]) & (True if weights is None else weights > 0))
     of_class = labels[equal] == positive
     first, second = sorted((int(equal[of_class][0]), int(equal[~of_class][0])))
-    words = (short_repr(labels[first].item()), short_repr(labels[second].item()))
+    first_label, second_label = labels[[first, second]].tolist()
+    words = short_repr(first_label), short_repr(second_label)
     return Contradiction((first, second), words, 2.0 * float(pairs.sum() / examples.c.sum()))
 
 

@@ -187,7 +187,7 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
             'nu="auto" holds out rows of each class, so each class needs at least two; got a class with one. Set nu to '
             "a number."
         )
-    shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
+    shares = np.bincount(examples.codes, examples.whole_c) / examples.whole_c.sum()
     nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
     fractions = np.array(NU_FRACTIONS)
     fold_settings = replace(settings, epsilon=max(settings.epsilon, FOLD_EPSILON), checkpoint=None, verbose=False)

@@ -284,7 +284,7 @@ def equal_row_groups(X: Any) -> Int[Array, " N"]:
 
 def _row_keys(rows: Float[Array, "N features"], values: Sequence[Array]) -> npt.NDArray[Any]:
     """Return the bytes of each example and its values as a sort key, which needs one comparison for all features."""
-    table = np.column_stack([*values, rows])
+    table = np.ascontiguousarray(np.column_stack([*values, rows]))
     return table.view(np.dtype((np.void, table.itemsize * table.shape[1])))[:, 0]
 
 
@@ -337,15 +337,17 @@ def _whole_factor(codes: Int[Array, " N"], c: ExampleVector) -> float | None:
     """Return the number that makes balanced weights whole; None if the products or c have no exact sums.
 
     The balanced weight of an example is total / (classes * total of the class) times its own one. So the least common
-    multiple of the totals of the classes makes it whole.
+    multiple of the totals of the classes makes it whole, after a division of all weights by their common divisor.
     """
-    if not has_exact_sums(c):
+    if not ((c == np.rint(c)).all() and c.max() < 2.0**53):
         return None
-    totals = np.bincount(codes, c).astype(np.int64)
+    unit = int(np.gcd.reduce(c.astype(np.int64)))
+    totals = np.bincount(codes, c / unit).astype(np.int64)
     multiple = math.lcm(*totals.tolist())
-    if multiple // int(totals.min()) > MAX_MULTIPLICITY:
+    if not has_exact_sums(c / unit) or multiple // int(totals.min()) > MAX_MULTIPLICITY:
         return None
-    return multiple * len(totals) / int(totals.sum()) if has_exact_sums(c * (multiple // totals)[codes]) else None
+    is_exact = has_exact_sums(c / unit * (multiple // totals)[codes])
+    return multiple * len(totals) / (int(totals.sum()) * unit) if is_exact else None
 
 
 def _factors_from_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
