@@ -295,7 +295,7 @@ def certify_problem(
             "Pass a mapping such as {x: (0, 10)}.",
             ProblemError,
         )
-    solvers = _solvers(solver)
+    solvers = _solvers(solver, problem)
     if relaxation and problem.is_mixed_integer():
         relaxed, originals = relaxed_problem(problem)
         copies = {variable.id: copy for copy, variable in originals.items()}
@@ -328,7 +328,8 @@ def certify_problem(
             if result is not None and (result.scaled_gap <= goal or result.is_decided):
                 break
             failure = _solve(problem, name)
-            following = _certify_values(problem, bounds, goal, tolerance, solver == "auto")
+            has_relaxation = solver == "auto" and result is None
+            following = _certify_values(problem, bounds, goal, tolerance, has_relaxation)
             if failure:
                 following = replace(following, reasons=[*following.reasons, failure])
             result = following if result is None else _intersection(result, following)
@@ -512,8 +513,8 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     return certificate
 
 
-def _solvers(solver: object) -> list[str]:
-    """Return the solvers to call.
+def _solvers(solver: object, problem: Any) -> list[str]:
+    """Return the solvers to call. HiGHS 1.15 may cycle, or end the process, on quadratic programs of bad scales.
 
     Raises
     ------
@@ -524,7 +525,8 @@ def _solvers(solver: object) -> list[str]:
         return []
     installed = list(cp.installed_solvers())
     if solver == "auto":
-        return [name for name in SOLVERS if name in installed]
+        is_linear = problem.objective.expr.is_affine()
+        return [name for name in SOLVERS if name in installed and (name != "HIGHS" or is_linear)]
     if not isinstance(solver, str) or solver.upper() not in installed:
         raise SolverNotFound(
             f'expected a solver of CVXPY that is installed, or "auto"; got {short_repr(solver)}. Installed: '

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.cvxpy_tools import cp
-from boostopt.errors import ProblemError, format_names_truncated
+from boostopt.errors import ProblemError, format_names_truncated, reason_of
 from boostopt.problem_certificates.constraint_parts import plain_words, shortened
 
 MAX_PART_LENGTH = 100
@@ -40,13 +40,19 @@ def check_form(problem: Any) -> None:
     ProblemError
         The problem is only convex in logarithms, or only quasiconvex.
     """
-    if not problem.is_dcp() and problem.is_dgp():
+    try:
+        is_convex = problem.is_dcp()
+    except (ValueError, ArithmeticError) as failure:  # of CVXPY's eigenvalues of a quadratic form
+        raise ProblemError(
+            f"expected data whose convexity CVXPY can test; it says: {reason_of(failure)}. Scale the data."
+        ) from failure
+    if not is_convex and problem.is_dgp():
         raise ProblemError(
             "expected a convex problem; got a geometric program, which is convex in the logarithms of its variables. "
             "Pass its log form, cvxpy.reductions.dgp2dcp.dgp2dcp.Dgp2Dcp().apply(problem)[0], with "
             'solver="auto": its optimum is the logarithm of that of the problem.'
         )
-    if not problem.is_dcp() and problem.is_dqcp():
+    if not is_convex and problem.is_dqcp():
         raise ProblemError(
             "expected a convex problem; got one that is only quasiconvex by CVXPY's rules. If it is convex, write it "
             "with other atoms, such as cp.norm(x) for cp.sqrt(cp.sum_squares(x)). If not, certify the convex "

@@ -107,3 +107,10 @@ def test_equations_without_a_solution_or_without_dependence_have_no_remainders()
     A = disk_with_nearly_equal_equations(0.0).A.tocsr()
     assert equations_with_remainders(A, np.array([0.0, 0.0, 0.0, 1.0])) is None
     assert equations_with_remainders(A[[0, 2]], np.zeros(2)) is None
+
+
+@pytest.mark.parametrize("shift", [2.0**-30, 2.0**-45])
+def test_remainders_that_are_no_floats_are_left_out(shift: float) -> None:
+    """(1e305 - 0) over the shift is above all floats."""
+    A = scipy.sparse.csr_array([[1.0, 1.0], [1.0, 1.0 + shift]])
+    assert equations_with_remainders(A, np.array([0.0, 1e305])) is None

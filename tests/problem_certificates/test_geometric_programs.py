@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from boostopt import ConicProgram, certify_problem
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -189,3 +190,19 @@ def test_constraints_whose_multiplier_must_be_0_need_no_solve(monkeypatch: pytes
     certificate = certify_problem(problem)
     assert certificate.lower <= math.log(2) <= certificate.upper
     assert certificate.scaled_gap < 1e-9
+
+
+def test_a_cone_with_a_constant_row_and_an_exact_start_are_certified() -> None:
+    """exp(x) <= 1, without a variable t; and a program whose residuals are exactly 0."""
+    rows = [[1.0], [0.0], [0.0]]
+    cone = ConeConstraint("exponential", scipy.sparse.csr_array(rows), np.array([0.0, 1.0, 1.0]))
+    no_sides, infinity = np.zeros(0), np.full(1, np.inf)
+    A, c = scipy.sparse.csc_array((0, 1)), np.array([-1.0])
+    certificate = certify_problem(ConicProgram(A, c, no_sides, no_sides, -infinity, infinity, cones=(cone,)))
+    assert certificate.lower <= 0.0 <= certificate.upper and certificate.gap <= 1e-8
+    rows = [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+    cone = ConeConstraint("exponential", scipy.sparse.csr_array(rows), np.array([-1.0, 1.0, 0.0]))
+    row, costs, infinities = scipy.sparse.csc_array([[0.0, 0.125]]), np.array([-0.25, 0.0]), np.full(2, np.inf)
+    sides = -infinity, np.array([0.125])
+    certificate = certify_problem(ConicProgram(row, costs, *sides, -infinities, infinities, cones=(cone,)))
+    assert certificate.lower <= -0.25 <= certificate.upper and certificate.gap <= 1e-8

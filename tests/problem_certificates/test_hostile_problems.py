@@ -13,6 +13,7 @@ from convex_problems import cp
 from cvxpy.utilities.warn import CvxpyDeprecationWarning
 
 from boostopt import ProblemCertificate, ProblemError, certify_problem
+from boostopt.problem_certificates import problem_certificate
 from boostopt.problem_certificates.arithmetic.balls import ball, exact_fraction, exact_rank
 
 
@@ -387,3 +388,30 @@ def test_a_lack_of_multipliers_is_a_reason() -> None:
     problem.constraints[0].dual_variables[0].save_value(np.full((2, 2), 1e308))
     certificate = certify_problem(problem)
     assert certificate.status == "open" and "no multipliers were found" in certificate.reasons[0]
+
+
+def test_highs_is_not_asked_for_quadratic_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HiGHS 1.15 cycles on one such program, and ends the process on others."""
+    names = list[str]()
+
+    def solve(problem: Any, name: str) -> str:
+        names.append(name)
+        return "no solver is asked"
+
+    monkeypatch.setattr(problem_certificate, "_solve", solve)
+    x = cp.Variable(2)
+    for objective, is_asked in ((cp.sum_squares(x), False), (cp.sum(x), True)):
+        certify_at(cp.Problem(cp.Minimize(objective), [x >= 1]), [5.0, 6.0], solver="auto", goal=1e-15)
+        assert "CLARABEL" in names and ("HIGHS" in names) == is_asked
+        names.clear()
+
+
+def test_data_whose_convexity_cvxpy_cannot_test_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(problem: Any) -> bool:
+        raise ValueError("array must not contain infs or NaNs")
+
+    x = cp.Variable()
+    problem = cp.Problem(cp.Minimize(x), [x >= 1])
+    monkeypatch.setattr(cp.Problem, "is_dcp", fail)
+    with pytest.raises(ProblemError, match=r"convexity .* infs or NaNs\. Scale the data\.$"):
+        certify_problem(problem, solver="CLARABEL")

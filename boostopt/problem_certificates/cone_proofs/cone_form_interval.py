@@ -199,6 +199,7 @@ class FormInterval:
         if further_interval.upper <= self.upper:
             self.upper, self.x = further_interval.upper, further_interval.x
             self.exact_x = further_interval.exact_x
+        self.ray = further_interval.ray if self.ray is None else self.ray
         self.exact_reason = further_interval.exact_reason
         self.exact = further_interval.exact or self.exact
 

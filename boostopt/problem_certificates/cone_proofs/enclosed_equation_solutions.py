@@ -521,21 +521,36 @@ def equations_with_remainders(A: Any, b: Float[Array, " m"]) -> tuple[Any, Float
         is_used[core[i]] = bool(rest)
         scale = Fraction(math.lcm(*(weight.denominator for _, weight in terms)))
         largest = max((abs(value) for value in rest.values()), default=Fraction(1)) * scale
-        scale *= Fraction(2) ** -(math.frexp(float(largest))[1])
-        numbers = {j: value * scale for j, value in rest.items()}
-        if any(Fraction(float(value)) != value for value in (*numbers.values(), side * scale)):
+        scale *= Fraction(2) ** (largest.denominator.bit_length() - largest.numerator.bit_length())
+        numbers = {j: _exact_float(value * scale) for j, value in rest.items()}
+        right_side, factors = _exact_float(side * scale), [_nearest_float(weight * scale) for _, weight in terms]
+        if right_side is None or None in numbers.values() or not np.isfinite(factors).all():
             return None
         matrix[core[i]] = 0.0
         for j, value in numbers.items():
-            matrix[core[i], j] = float(value)
-        for row, weight in terms:
-            changes[core[i], core[row]] = float(weight * scale)
-        right_sides[core[i]] = float(side * scale)
+            matrix[core[i], j] = value
+        for (row, _), factor in zip(terms, factors, strict=True):
+            changes[core[i], core[row]] = factor
+        right_sides[core[i]] = right_side
     return (
         rows_of(scipy.sparse.csr_array(matrix), is_used),
         right_sides[is_used],
         rows_of(scipy.sparse.csr_array(changes), is_used),
     )
+
+
+def _nearest_float(value: Fraction) -> float:
+    """Return the float next to a fraction, infinite for one above all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _exact_float(value: Fraction) -> float | None:
+    """Return a fraction as a float; None if it is none."""
+    number = _nearest_float(value)
+    return number if math.isfinite(number) and Fraction(number) == value else None
 
 
 def _minus(terms: Sequence[tuple[int, Fraction]]) -> list[tuple[int, Fraction]]:

@@ -188,7 +188,8 @@ class GeometricProgram:
                 following = None if n_poor_steps > MAX_POOR_STEPS else self._next(point, targets)
                 if following is None:
                     return None
-                is_poor = min(following.gap / point.gap, following.size / point.size) > POOR_FRACTION
+                has_poor_gap = following.gap > POOR_FRACTION * point.gap
+                is_poor = has_poor_gap and following.size > POOR_FRACTION * point.size
                 n_poor_steps = n_poor_steps + 1 if is_poor else 0
                 point = following
         return None
@@ -366,9 +367,10 @@ def geometric_program(form: ConeForm) -> GeometricProgram | None:
     if any(np.isfinite(side).any() for side in (form.lower, form.upper, form.row_lower)):
         return None
     G, h, R = form.groups[0].G, form.groups[0].h, form.R.tocsc()
-    counts, columns = np.diff(G.indptr), G.indices[G.indptr[2:-1:3]]
+    counts = np.diff(G.indptr)
     if counts[1::3].any() or (counts[2::3] != 1).any() or (h[1::3] != 1).any() or h[2::3].any():
         return None
+    columns = G.indices[G.indptr[2:-1:3]]
     starts, is_once = R.indptr[columns], np.bincount(G.indices, minlength=form.n)[columns] == 1
     is_alone = is_once & (R.indptr[columns + 1] == starts + 1) & (form.c[columns] == 0)
     if form.n - len(columns) > MAX_SIZE or not (is_alone & (G.data[G.indptr[2:-1:3]] == 1)).all():
