@@ -256,7 +256,7 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
     assert run(*how, "--out", saved, "--checkpoint", checkpoint).exit_code == 0
     with pytest.raises(boostopt.DataError, match=r"\bmine\.py\b.*\bformulation\b"):
         boostopt.Run.load(saved)
-    with pytest.raises(boostopt.DataError, match=r"\bno\b.*\bmoved\.py"):
+    with pytest.raises(boostopt.OptionError, match=r"\bno\b.*\bmoved\.py"):
         boostopt.Run.load(saved, formulation=tmp_path / "moved.py")
     assert boostopt.Run.load(saved, formulation=page).rounds > 0
     replace_line(page, "return 1 / self.eta", "return 0.5 / self.eta")
