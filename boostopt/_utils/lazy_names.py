@@ -51,7 +51,7 @@ def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
             import inspect  # `import boostopt` needs it not
 
             package, frame = _package_of(module.partition(".")[0], name), inspect.currentframe()
-            is_import = frame is not None and frame.f_back and frame.f_back.f_globals["__name__"] in IMPORTLIB_NAMES
+            is_import = frame is not None and frame.f_back and frame.f_back.f_globals.get("__name__") in IMPORTLIB_NAMES
             if package and is_import and find_spec(f"{module}.{name}") is None:
                 raise ImportError(f"cannot import name {name!r} from {module!r}. Write: from {package} import {name}")
             advice = f". Use {package}.{name}" if package else ""
