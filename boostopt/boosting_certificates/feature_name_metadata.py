@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy.typing as npt
+
 FEATURES_KEY = "features"
 """Key of the feature names, in the order of the columns."""
 
 
-def feature_metadata(names: Sequence[Any] | None) -> dict[str, Any]:
+def feature_metadata(names: Sequence[Any] | npt.NDArray[Any] | None) -> dict[str, Any]:
     """Return the feature names as metadata, by which `boostopt verify` finds the columns of a table; {} if none."""
     return {} if names is None or not len(names) else {FEATURES_KEY: [str(name) for name in names]}
 
