@@ -70,7 +70,7 @@ MAX_PRODUCT_COUNT = 200_000
 MIN_SUMMED_ENTRIES = 500
 """Number of entries from which residuals are sums of arrays: for small matrices, `math.fsum` takes less time."""
 
-MIN_EXPONENT = -900
+MIN_EXPONENT = -1000
 """Smallest power of two at which numbers are split."""
 
 MAX_DENSE_ROWS = 3000
