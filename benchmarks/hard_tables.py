@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from benchmarks.defaults import ADABOOST, draw_splits, make_classifier, make_rivals, score
 from benchmarks.model_sizes import FOLDS, measure, roc_area
-from benchmarks.package_tables import PACKAGES, load_tables, missing_packages
+from benchmarks.package_tables import load_tables, require_packages
 from benchmarks.pages import head, replace_between, row
 
 BEGIN, END = "<!-- hard tables: begin -->", "<!-- hard tables: end -->"
@@ -215,8 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--page", type=Path, help="the page whose table is written")
     arguments = parser.parse_args()
-    if missing_packages():
-        sys.exit(f"expected {' and '.join(PACKAGES)}; {' and '.join(missing_packages())} is missing. Install it.")
+    require_packages()
     warnings.simplefilter("ignore")
     figures = list[tuple[str, str, str]]()
     for text, (measure_figure, earlier) in measurements().items():

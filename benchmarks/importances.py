@@ -24,7 +24,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from benchmarks.package_tables import PACKAGES, load_tables, missing_packages
+from benchmarks.package_tables import load_tables, require_packages
 from benchmarks.pages import replace_between
 
 REPEATS = 5
@@ -87,8 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--page", type=Path, help="the page whose table is written")
     arguments = parser.parse_args()
-    if missing_packages():
-        sys.exit(f"expected {' and '.join(PACKAGES)}; {' and '.join(missing_packages())} is missing. Install it.")
+    require_packages()
     warnings.simplefilter("ignore")
     correlations = {
         name: [value for parameters, scoring in FITS for value in rank_correlations(X, y, parameters, scoring)]

@@ -28,7 +28,7 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1])]
 
-from benchmarks.package_tables import PACKAGES, load_tables, missing_packages
+from benchmarks.package_tables import load_tables, require_packages
 from benchmarks.pages import replace_between
 
 FOLDS = 5
@@ -127,8 +127,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="the page whose table is written")
     parser.add_argument("--folds", type=int, default=FOLDS, help=f"the number of folds (default: {FOLDS})")
     arguments = parser.parse_args()
-    if missing_packages():
-        sys.exit(f"expected {' and '.join(PACKAGES)}; {' and '.join(missing_packages())} is missing. Install it.")
+    require_packages()
     warnings.simplefilter("ignore")
     scores = dict[str, dict[str, Score]]()
     for table, (frame, y) in load_tables().items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,12 @@ THRESHOLDS = {"fair": 0}
 def missing_packages() -> list[str]:
     """Return the packages that are not installed."""
     return [name for name in PACKAGES if find_spec(name) is None]
+
+
+def require_packages() -> None:
+    """End the process with a message if a package is not installed."""
+    if missing_packages():
+        sys.exit(f"expected {' and '.join(PACKAGES)}; {' and '.join(missing_packages())} is missing. Install it.")
 
 
 def load_tables() -> dict[str, tuple[Any, Any]]:

@@ -45,6 +45,7 @@ from boostopt.problem_certificates.atoms.symmetric_matrices import (
     fraction_value,
     identity_column,
     matrix_root,
+    placed_rows,
     positive_diagonal,
     positive_inverse,
     symmetric,
@@ -259,13 +260,10 @@ class MatrixFraction(Function):
         """Return [[P, X], [Xᵀ, W]] in the semidefinite cone, with z >= tr W: Schur complements."""
         n, k = self.n, self.n_columns
         size, places = n + k, np.arange((n + k) ** 2).reshape(n + k, -1)
-        parts = scipy.sparse.csr_array((size**2, n * n)), scipy.sparse.csr_array((size**2, 1))
-        corner = scipy.sparse.csr_array((np.ones(n * n), (places[:n, :n].ravel(), np.arange(n * n))), parts[0].shape)
-        triangle = triangle_rows(k)
-        block = scipy.sparse.csr_array((np.ones(k * k), (places[n:, n:].ravel(), np.arange(k * k))), (size**2, k * k))
-        matrices = scipy.sparse.hstack(
-            [dilation_rows((n, k)), corner @ symmetric_rows(n), parts[1], block @ triangle], format="csr"
-        )
+        triangle, no_value = triangle_rows(k), scipy.sparse.csr_array((size**2, 1))
+        P = placed_rows(places[:n, :n].ravel(), size**2) @ symmetric_rows(n)
+        W = placed_rows(places[n:, n:].ravel(), size**2) @ triangle
+        matrices = scipy.sparse.hstack([dilation_rows((n, k)), P, no_value, W], format="csr")
         sizes = scipy.sparse.hstack([scipy.sparse.csr_array((1, count)), [[1.0]], -(identity_column(k).T @ triangle)])
         return EpigraphCone("semidefinite", matrices), EpigraphCone(None, sizes.tocsr())
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Float, Int
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
@@ -76,13 +76,17 @@ def identity_column(n: int) -> Any:
     return scipy.sparse.csr_array(np.eye(n).reshape(-1, 1))
 
 
+def placed_rows(places: Int[Array, " k"], count: int) -> Any:
+    """Return the matrix that maps k entries to places among so many."""
+    return scipy.sparse.csr_array((np.ones(len(places)), (places, np.arange(len(places)))), (count, len(places)))
+
+
 def dilation_rows(shape: tuple[int, int]) -> Any:
     """Return the matrix that maps the entries of X to those of [[0, X], [Xᵀ, 0]]."""
     n, entries = sum(shape), np.arange(shape[0] * shape[1])
     rows, columns = np.divmod(entries, shape[1])
     columns += shape[0]
-    places = np.concatenate([rows * n + columns, columns * n + rows])
-    return scipy.sparse.csr_array((np.ones(2 * len(entries)), (places, np.tile(entries, 2))), (n * n, len(entries)))
+    return placed_rows(rows * n + columns, n * n) + placed_rows(columns * n + rows, n * n)
 
 
 def largest_eigenvalue(X: Sequence[Ball], n: int) -> Ball:

@@ -293,13 +293,12 @@ def summed_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"], step: 
     2008, section 3]. Each row must store an entry.
     """
     starts, counts = A.indptr[:-1], np.diff(A.indptr)
-    values, steps = x[A.indices], step[A.indices]
-    with np.errstate(all="ignore"):
-        products, changes = A.data * values, A.data * steps
-        errors = product_error(A.data, values, products)
-    sizes = (np.abs(part).max(initial=0.0) for part in (A.data, values, steps))
-    if not max(sizes) < LARGEST_EXACT_FACTOR or not np.isfinite(errors).all():
+    pairs, steps = _exact_terms(A, [x]), step[A.indices]
+    if pairs is None or not np.abs(steps).max(initial=0.0) < LARGEST_EXACT_FACTOR:
         return np.zeros(len(b)), np.full(len(b), np.inf)
+    products, errors = pairs[0]
+    with np.errstate(all="ignore"):
+        changes = A.data * steps
     bits = (3 * int(counts.max()) + 2).bit_length()
 
     def exponents_of(terms: Array) -> Array:
@@ -333,8 +332,8 @@ def _exact_terms(
     pairs = list[Any]()
     for x in parts:
         values = x[A.indices]
-        products = A.data * values
         with np.errstate(all="ignore"):
+            products = A.data * values
             errors = product_error(A.data, values, products)
         is_exact = max(np.abs(A.data).max(initial=0.0), np.abs(values).max(initial=0.0)) < LARGEST_EXACT_FACTOR
         if not is_exact or not np.isfinite(errors).all():

@@ -15,6 +15,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp, solve_quietly
+from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.problem_certificates.arithmetic.affine_forms import Row
 from boostopt.problem_certificates.arithmetic.balls import Ball, ball, cholesky, exact_fraction, pivots
 from boostopt.problem_certificates.problem_reader import MatrixConstraint, ReadProblem
@@ -115,9 +116,9 @@ def _exposing_spans(problem: ReadProblem, bases: Sequence[Sequence[PivotVector]]
     spans = [np.zeros((rank, *span.shape[1:]), object) for span in no_spans]
     for place, (k, i, j) in enumerate(pairs):
         for number in range(rank):
-            value = reduced[number, place]
-            spans[k][number, i, j] += Fraction(int(value.p), int(value.q)) / 2
-            spans[k][number, j, i] += Fraction(int(value.p), int(value.q)) / 2
+            half = to_fraction(reduced[number, place]) / 2
+            spans[k][number, i, j] += half
+            spans[k][number, j, i] += half
     return spans
 
 
@@ -132,7 +133,7 @@ def _product_row(constraint: MatrixConstraint, v: Sequence[Fraction], w: Sequenc
             row = _exact_row(rows[i * constraint.n + j], offsets[i * constraint.n + j])
             if row is None:
                 return None
-            factor = flint.fmpq((first * second).numerator, (first * second).denominator)
+            factor = to_fmpq(first * second)
             for key, value in row.items():
                 total[key] = total.get(key, flint.fmpq(0)) + factor * value
     return total
@@ -142,8 +143,7 @@ def _exact_row(row: Row, offset: Ball) -> ExactRow | None:
     """Return the coefficients of a row by position, and its offset at -1; None if a number is not exact."""
     if not all(value.is_exact() for value in (*row.values(), offset)):
         return None
-    fractions = {key: exact_fraction(value) for key, value in [*row.items(), (-1, offset)]}
-    return {key: flint.fmpq(value.numerator, value.denominator) for key, value in fractions.items()}
+    return {key: exact_fraction(value) for key, value in [*row.items(), (-1, offset)]}
 
 
 def _null_space(matrix: Any) -> list[list[Any]]:

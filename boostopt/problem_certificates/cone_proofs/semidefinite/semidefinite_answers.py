@@ -26,7 +26,7 @@ import scipy.sparse.csgraph
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt.conic_programs.solver_clock import count_answers, solver_call
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import HUGE, ConicAnswer
-from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, row_norms
+from boostopt.problem_certificates.cone_proofs.cone_form import ConeForm, ConeGroup, dense, row_norms
 from boostopt.problem_certificates.cone_proofs.semidefinite.newton_matrices import matrix_products
 
 LAPACK: Any = scipy.linalg.lapack
@@ -155,15 +155,11 @@ class _Batch:
 
     def scaled_images(self, roots: Array) -> Float[Array, "n rows"]:
         """Return the entries of Lᵀ A L for the matrices A of each variable and the lower triangles L of some others."""
-        columns = _dense(self.G_transposed).reshape(-1, *self.shape)
+        columns = dense(self.G_transposed).reshape(-1, *self.shape)
         variables, cones = np.nonzero(columns.any(axis=(2, 3)))
         results = np.zeros(columns.shape)
         results[variables, cones] = roots[cones].transpose(0, 2, 1) @ columns[variables, cones] @ roots[cones]
         return results.reshape(len(columns), -1)
-
-
-def _dense(matrix: Any) -> Float[Array, "m n"]:
-    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def _dense_if_small(matrix: Any) -> Any:
@@ -405,7 +401,7 @@ class _Method:
         """Return the same by a factorization of all scaled images, whose condition is the root of that of a gram."""
         roots = [np.linalg.cholesky(part) for part in Z[:-1]]
         pairs = zip(self.batches, roots, strict=True)
-        parts = [*(batch.scaled_images(root) for batch, root in pairs), _dense(self.L_transposed) * Z[-1]]
+        parts = [*(batch.scaled_images(root) for batch, root in pairs), dense(self.L_transposed) * Z[-1]]
         images = np.hstack(parts)
         sizes = np.linalg.norm(images, axis=1)
         Q, R = np.linalg.qr((images / sizes[:, None]).T)
