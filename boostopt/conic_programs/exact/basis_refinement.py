@@ -23,6 +23,7 @@ from boostopt.conic_programs.exact.highs_simplex import (
     SimplexBasis,
     solve_by_simplex,
 )
+from boostopt.conic_programs.exact.rational_arrays import RationalArray
 from boostopt.conic_programs.exact.rational_basic_solution import (
     BasicSolution,
     ExactProgram,
@@ -57,16 +58,16 @@ EXPONENT_STEP = 8
 
 
 def refine(
-    program: EquationProgram, exact: ExactProgram, basis: SimplexBasis, max_refinements: int = MAX_REFINEMENTS
+    program: EquationProgram, exact: ExactProgram, solution: BasicSolution, max_refinements: int = MAX_REFINEMENTS
 ) -> BasicSolution:
-    """Return the solution of the best basis: an exactly optimal one if the refinement leads to one.
+    """Return the solution of the best basis: an exactly optimal one if the refinement from a solution leads to one.
 
     Raises
     ------
     SingularSystemError
-        The basis is singular.
+        A basis is singular.
     """
-    solution = incumbent = _first_solution(exact, basis)
+    incumbent = solution
     unchanged_count = 0
     for _ in range(max_refinements):
         if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
@@ -79,15 +80,21 @@ def refine(
         if unchanged_count > MAX_UNCHANGED:
             break
         try:
-            solution = _first_solution(exact, next_basis)
+            solution = first_solution(exact, next_basis)
         except SingularSystemError:
             break
         incumbent = min(incumbent, solution, key=_violation)
     return incumbent if incumbent.is_exact else BasicSolution(exact, incumbent.basis, system=incumbent.system)
 
 
-def _first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
-    """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits."""
+def first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
+    """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits.
+
+    Raises
+    ------
+    SingularSystemError
+        The basis is singular.
+    """
     system = basis_system(exact, basis)
     if system.needs_more_digits(MANY_DIGITS):
         approximation = BasicSolution(exact, basis, n_digits=N_APPROXIMATE_DIGITS, system=system)
@@ -111,8 +118,8 @@ def _program_of_corrections(
     residuals = solution.x[n:] if solution.is_exact else exact.residuals(solution.x[:n])
     return EquationProgram(
         A=program.A,
-        b=_scaled(residuals, primal_scale),
-        c=_scaled(solution.reduced_cost_array.selected(np.arange(n)).fmpqs(), dual_scale),
+        b=np.array([to_float(value * primal_scale) if value else 0.0 for value in residuals], dtype=float),
+        c=_scaled(solution.reduced_cost_array.selected(np.arange(n)), int(dual_scale.p)),
         lower=_scaled_bounds(program.lower, exact.lower, program, solution, primal_scale),
         upper=_scaled_bounds(program.upper, exact.upper, program, solution, primal_scale),
     )
@@ -142,13 +149,18 @@ def _scaled_bounds(
     return results
 
 
-def _scaled(values: Sequence[fmpq], scale: fmpq) -> Array:
-    return np.array([to_float(value * scale) if value else 0.0 for value in values], dtype=float)
+def _scaled(values: RationalArray, scale: int) -> Array:
+    numerators = values.numerators.tolist()
+    return np.array([_quotient(number * scale, values.denominator) if number else 0.0 for number in numerators])
 
 
 def to_float(value: fmpq) -> float:
     """Return the nearest float; infinity where the number is too large."""
+    return _quotient(int(value.p), int(value.q))
+
+
+def _quotient(numerator: int, denominator: int) -> float:
     try:
-        return int(value.p) / int(value.q)
+        return numerator / denominator
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if numerator > 0 else -math.inf

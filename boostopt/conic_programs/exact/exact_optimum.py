@@ -16,7 +16,7 @@ from flint import fmpq
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
-from boostopt.conic_programs.exact.basis_refinement import refine, to_float
+from boostopt.conic_programs.exact.basis_refinement import first_solution, refine, to_float
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
@@ -258,7 +258,7 @@ def prove_in_rationals(program: ConicProgram, active: ActiveSet | None = None) -
 
 
 def prove_at_basis(program: ConicProgram) -> RationalProof | None:
-    """Return the proof of a linear program from the basis that HiGHS ends with; None if there is none.
+    """Return a proof of a linear program from the basis that HiGHS ends with, whose conditions hold; None if none.
 
     It is None, too, where HiGHS calls the basis neither optimal nor infeasible. Pivots from a basis that it calls
     optimal may prove that the program has no optimum.
@@ -273,9 +273,17 @@ def prove_at_basis(program: ConicProgram) -> RationalProof | None:
         return None
     exact = ExactProgram(equations, program.numbers)
     try:
-        return _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, basis)))
+        solution = first_solution(exact, basis)
+        if solution.is_exact and _holds(program, proof := _proof_of(program, PivotResult(solution))):
+            return proof  # no violation of the equations needs to be known
+        proof = _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, solution)))
     except (SingularSystemError, TooManyPivotsError):
         return None
+    return proof if _holds(program, proof) else None
+
+
+def _holds(program: ConicProgram, proof: RationalProof) -> bool:
+    return is_proof(program, proof.status, proof.x, proof.y, proof.ray)
 
 
 def _proof_by_ray(
@@ -324,7 +332,7 @@ def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalA
         return None
     exact = ExactProgram(equations, program.numbers, costs)
     try:
-        solution = refine(equations, exact, basis, FEW_REFINEMENTS)
+        solution = refine(equations, exact, first_solution(exact, basis), FEW_REFINEMENTS)
     except SingularSystemError:
         return None
     return fmpq_array(solution.x[: len(costs)]), solution.y_array
@@ -371,7 +379,7 @@ def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> Pi
         if basis is None:
             continue
         try:
-            return pivot_to_optimum(exact, refine(program, exact, basis))
+            return pivot_to_optimum(exact, refine(program, exact, first_solution(exact, basis)))
         except (SingularSystemError, TooManyPivotsError):
             continue
     try:
