@@ -11,7 +11,7 @@ Gleixner, Steffy, Wolter 2016, "Iterative refinement for linear programming", IN
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import fmpq
@@ -58,19 +58,26 @@ EXPONENT_STEP = 8
 
 
 def refine(
-    program: EquationProgram, exact: ExactProgram, solution: BasicSolution, max_refinements: int = MAX_REFINEMENTS
+    program: EquationProgram,
+    exact: ExactProgram,
+    basis: SimplexBasis,
+    max_refinements: int = MAX_REFINEMENTS,
+    is_enough: Callable[[BasicSolution], bool] = lambda solution: solution.is_optimal,
 ) -> BasicSolution:
-    """Return the solution of the best basis: an exactly optimal one if the refinement from a solution leads to one.
+    """Return the solution of the first basis that is enough, or that of the best one if the refinement ends before.
 
     Raises
     ------
     SingularSystemError
-        A basis is singular.
+        The basis is singular.
     """
-    incumbent = solution
+    solution = incumbent = _first_solution(exact, basis)
     unchanged_count = 0
     for _ in range(max_refinements):
-        if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
+        if is_enough(solution):
+            return solution
+        incumbent = min(incumbent, solution, key=_violation)
+        if solution.primal_violation > MAX_PRIMAL_VIOLATION:
             break
         corrections = _program_of_corrections(program, exact, solution, EXPONENT_STEP * unchanged_count)
         next_basis = solve_by_simplex(corrections, solution.basis)
@@ -80,21 +87,15 @@ def refine(
         if unchanged_count > MAX_UNCHANGED:
             break
         try:
-            solution = first_solution(exact, next_basis)
+            solution = _first_solution(exact, next_basis)
         except SingularSystemError:
             break
-        incumbent = min(incumbent, solution, key=_violation)
+    incumbent = min(incumbent, solution, key=_violation)
     return incumbent if incumbent.is_exact else BasicSolution(exact, incumbent.basis, system=incumbent.system)
 
 
-def first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
-    """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits.
-
-    Raises
-    ------
-    SingularSystemError
-        The basis is singular.
-    """
+def _first_solution(exact: ExactProgram, basis: SimplexBasis) -> BasicSolution:
+    """Return the solution of a basis: an approximation if that is not optimal and the exact one needs many digits."""
     system = basis_system(exact, basis)
     if system.needs_more_digits(MANY_DIGITS):
         approximation = BasicSolution(exact, basis, n_digits=N_APPROXIMATE_DIGITS, system=system)

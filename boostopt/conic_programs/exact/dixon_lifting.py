@@ -45,7 +45,7 @@ MIN_SHORT_SIZE, MAX_SHORT_DIGITS = 60, 8
 DENSE_SIZE = 100
 """Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
 
-MAX_ELIMINATION_SIZE = 14
+MAX_ELIMINATION_SIZE = 16
 """Number of rows of a dense block up to which elimination without fractions takes less time than lifting."""
 
 WORK_SHARE = 0.5
@@ -321,7 +321,7 @@ def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
         solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm=algorithm)
     except ZeroDivisionError:
         raise SingularSystemError(f"a block of {len(right_side)} rows is singular") from None
-    return [solution[k, 0] for k in range(len(right_side))]
+    return solution.entries()
 
 
 class _Elimination:

@@ -16,7 +16,7 @@ from flint import fmpq
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_choice, check_instance
 from boostopt.conic_programs.conic_program import ConicProgram, Numbers
-from boostopt.conic_programs.exact.basis_refinement import first_solution, refine, to_float
+from boostopt.conic_programs.exact.basis_refinement import refine, to_float
 from boostopt.conic_programs.exact.dixon_lifting import SingularSystemError
 from boostopt.conic_programs.exact.exact_pivots import MAX_PIVOTS, PivotResult, TooManyPivotsError, pivot_to_optimum
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
@@ -272,14 +272,19 @@ def prove_at_basis(program: ConicProgram) -> RationalProof | None:
     if not basis.is_claimed_optimal:
         return None
     exact = ExactProgram(equations, program.numbers)
-    try:
-        solution = first_solution(exact, basis)
+    proofs = list[RationalProof]()
+
+    def is_proved(solution: BasicSolution) -> bool:
         if solution.is_exact and _holds(program, proof := _proof_of(program, PivotResult(solution))):
-            return proof  # no violation of the equations needs to be known
-        proof = _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, solution)))
+            proofs.append(proof)  # no violation of the equations needs to be known
+        return bool(proofs)
+
+    try:
+        solution = refine(equations, exact, basis, is_enough=is_proved)
+        proof = proofs[0] if proofs else _proof_of(program, pivot_to_optimum(exact, solution))
     except (SingularSystemError, TooManyPivotsError):
         return None
-    return proof if _holds(program, proof) else None
+    return proof if proofs or _holds(program, proof) else None
 
 
 def _holds(program: ConicProgram, proof: RationalProof) -> bool:
@@ -332,7 +337,7 @@ def basic_values(program: ConicProgram, costs: RationalArray) -> tuple[RationalA
         return None
     exact = ExactProgram(equations, program.numbers, costs)
     try:
-        solution = refine(equations, exact, first_solution(exact, basis), FEW_REFINEMENTS)
+        solution = refine(equations, exact, basis, FEW_REFINEMENTS)
     except SingularSystemError:
         return None
     return fmpq_array(solution.x[: len(costs)]), solution.y_array
@@ -379,7 +384,7 @@ def _pivot_from_first_basis(program: EquationProgram, exact: ExactProgram) -> Pi
         if basis is None:
             continue
         try:
-            return pivot_to_optimum(exact, refine(program, exact, first_solution(exact, basis)))
+            return pivot_to_optimum(exact, refine(program, exact, basis))
         except (SingularSystemError, TooManyPivotsError):
             continue
     try:
