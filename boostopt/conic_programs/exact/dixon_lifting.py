@@ -46,7 +46,7 @@ DENSE_SIZE = 100
 """Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
 
 MAX_ELIMINATION_SIZE = 16
-"""Number of rows of a dense block up to which elimination without fractions takes less time than lifting."""
+"""Number of rows up to which elimination without fractions takes less time than lifting, and than finding blocks."""
 
 WORK_SHARE = 0.5
 """The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
@@ -188,8 +188,8 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     SingularSystemError
         Rows and columns have no matching: every matrix with these places is singular.
     """
-    if not rows:
-        return []
+    if len(rows) <= MAX_ELIMINATION_SIZE:
+        return [(rows, columns)] if rows else []
     size, position = len(rows), {j: k for k, j in enumerate(columns)}
     pattern = [[position[j] for j, entry in entries[i].items() if j in position and entry != 0] for i in rows]
     pointers = np.concatenate([[0], np.cumsum([len(places) for places in pattern])])
