@@ -204,13 +204,13 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     n_blocks, labels = scipy.sparse.csgraph.connected_components(permuted, connection="strong")
     if n_blocks == 1:
         return [(rows, columns)]
-    block_of_column = labels[row_of_column]
+    block_of_column = labels[row_of_column].tolist()
     blocks: list[_Block] = [([], []) for _ in range(n_blocks)]
     predecessors: dict[int, set[int]] = {k: set() for k in range(n_blocks)}
     for row, places_of_row, column, label in zip(rows, pattern, partner.tolist(), labels.tolist(), strict=True):
         blocks[label][0].append(row)
         blocks[label][1].append(columns[column])
-        predecessors[label].update(block_of_column[places_of_row].tolist())
+        predecessors[label].update(block_of_column[k] for k in places_of_row)
     for k, blocks_before in predecessors.items():
         blocks_before.discard(k)
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]

@@ -80,6 +80,8 @@ class RationalArray:
         """Return -1, 0 or 1 where a number is below, at or above its limit."""
         signs = -np.sign(limits).astype(int)  # of 0 less the limit, and of any number less an infinite one
         is_used = np.isfinite(limits) & (self.numerators != 0).astype(bool)
+        if not is_used.any():
+            return signs
         ends = rational_array(limits[is_used], numbers)
         values = self.numerators[is_used]
         difference = values * ends.denominator - ends.numerators * self.denominator

@@ -98,8 +98,8 @@ class ExactProgram:
         """Return the entries of the column of a variable by their rows."""
         if j >= self._n:
             return {j - self._n: fmpq(1)}
-        part = slice(self._pointers[j], self._pointers[j + 1])
-        return dict(zip(self._places[part], map(self._rationals.__getitem__, self._entries[part]), strict=True))
+        places, entries, rationals = self._places, self._entries, self._rationals
+        return {places[k]: rationals[entries[k]] for k in range(self._pointers[j], self._pointers[j + 1])}
 
     def products(self, rho: RationalArray) -> RationalArray:
         """Return <rho, column> for each variable."""
