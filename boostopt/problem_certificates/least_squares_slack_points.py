@@ -81,7 +81,7 @@ def slack_point(problem: ReadProblem, x: Float[Array, " n"]) -> Float[Array, " n
     if not _is_affine(problem):
         return None
     parts = [_row_residuals(problem, x), _equality_residuals(problem, x), _bound_residuals(problem, x)]
-    parts += [_matrix_residuals(problem, item.rows, item.n, x) for item in problem.matrices]
+    parts += [_matrix_residuals(item.rows, item.n, x) for item in problem.matrices]
     ends = np.cumsum([0, *(len(part.target) for part in parts)]).tolist()
 
     def multiply_transpose(r: Array) -> Array:
@@ -288,7 +288,7 @@ def _weights(slacks: Array, targets: Array) -> Array:
     return np.where(slacks > NEAR_FRACTION * targets, LOOSE_WEIGHT, 1.0) / targets
 
 
-def _matrix_residuals(problem: ReadProblem, rows: RowBlock, n: int, x: Array) -> _Residuals:
+def _matrix_residuals(rows: RowBlock, n: int, x: Array) -> _Residuals:
     """Return the residuals W (E(x + d) - T) W of a semidefinite matrix with the target T = W^-2."""
     eigenvalues, vectors = np.linalg.eigh(symmetric(_values(rows, x), n))
     typical = max(float(np.abs(eigenvalues).mean()), 1e-9)

@@ -60,11 +60,11 @@ class MergedProgram:
         return self.weight_fractions * d[self.groups.group_of_row]
 
 
-def merge_equal_examples(program: Program, max_remaining_fraction: float | None = None) -> MergedProgram | None:
+def merge_equal_examples(program: Program) -> MergedProgram | None:
     """Return the program over groups of equal examples, None if merging does not pay or is impossible.
 
-    Merging does not pay if the groups are more than a share `max_remaining_fraction` of the examples. It is impossible
-    if the regularizer is not a sum over the examples, or if c, d0 and the parameters do not determine its terms.
+    Merging does not pay if the groups are too large a share of the examples. It is impossible if the regularizer is not
+    a sum over the examples, or if c, d0 and the parameters do not determine its terms.
     """
     formulation, F = program.formulation, program.regularizer
     if not isinstance(formulation, Formulation) or F.pointwise() is None:
@@ -72,13 +72,10 @@ def merge_equal_examples(program: Program, max_remaining_fraction: float | None 
     c, d0 = program.examples.c, program.examples.d0
     parameter_values = {field.name: getattr(program.parameters, field.name) for field in fields(program.parameters)}
     per_example = {name: value for name, value in parameter_values.items() if isinstance(value, np.ndarray)}
-    if max_remaining_fraction is None:
-        N, t = program.margins.shape
-        max_remaining_fraction = (
-            MAX_REMAINING_FRACTION if N * t <= MAX_FLOAT_COPY_ENTRIES else MAX_REMAINING_FRACTION_LARGE
-        )
+    N, t = program.margins.shape
+    max_fraction = MAX_REMAINING_FRACTION if N * t <= MAX_FLOAT_COPY_ENTRIES else MAX_REMAINING_FRACTION_LARGE
     rows = program.margins.group_equal_rows(d0 / c, *per_example.values())
-    if len(rows.representative) > max_remaining_fraction * program.margins.N:
+    if len(rows.representative) > max_fraction * N:
         return None
     merged_examples = Examples(rows.sum_by_group(c), rows.sum_by_group(d0))
     parameters = replace(

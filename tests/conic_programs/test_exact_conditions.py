@@ -18,8 +18,10 @@ from boostopt.conic_programs.conic_program import ConeConstraint
 from boostopt.conic_programs.exact import exact_optimum as exact_optimum_module
 from boostopt.conic_programs.exact.exact_optimum import prove_at_basis
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis, solve_by_simplex
+from boostopt.conic_programs.exact.optimality_check import is_proof
 from boostopt.conic_programs.exact.rational_basic_solution import BasicSolution, ExactProgram
 from boostopt.errors import ProblemError
+from boostopt.problem_certificates.cone_proofs import exact_interval
 
 WITHOUT_COST = linear_program(
     [[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]],
@@ -89,6 +91,23 @@ def test_a_basis_of_a_small_program_is_looked_for_without_presolve(monkeypatch: 
         monkeypatch.setattr(exact_optimum_module, "MAX_PLAIN_ENTRIES", max_entries)
         assert prove_at_basis(linear_program([[3.0]], [1.0], ([1.0], [1.0]))) is None
     assert tries == [True, False]
+
+
+def test_a_basis_is_proved_by_one_check_from_the_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A basis whose conditions do not hold proves nothing, whatever its violations say."""
+    program = linear_program([[1.0, 2.0]], [3.0, 1.0], ([4.0], [INF]))
+    checked = list[str]()
+
+    def count(program: ConicProgram, status: str, *parts: Any, **options: Any) -> bool:
+        checked.append(status)
+        return is_proof(program, status, *parts, **options)
+
+    monkeypatch.setattr(exact_optimum_module, "is_proof", count)
+    monkeypatch.setattr(exact_interval, "is_proof", count)
+    certificate = certify_problem(program)
+    assert certificate.lower == certificate.upper == 2.0 and checked == ["optimal"]
+    monkeypatch.setattr(exact_optimum_module, "is_proof", lambda *parts, **options: False)
+    assert prove_at_basis(program) is None
 
 
 @pytest.mark.parametrize("kind", ["feasible", "any"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from convex_problems import cp
 from support.speeds import many
 
+from benchmarks.closed_forms import dot, solve_linear_system
 from boostopt import certify_problem
 from boostopt._utils.array_types import Array
 
@@ -42,12 +42,12 @@ class LinearProgram:
         equalities = lines(self.E, self.e)
         values = list[Fraction]()
         for basis in itertools.combinations([*sides, *equalities], n):
-            x = solution(basis, n)
+            x = solve_linear_system([row for row, _ in basis], [side for _, side in basis])
             if x is None:
                 continue
-            is_feasible = all(product(row, x) <= side for row, side in sides)
-            if is_feasible and all(product(row, x) == side for row, side in equalities):
-                values.append(product([Fraction(float(cost)) for cost in self.costs], x))
+            is_feasible = all(dot(row, x) <= side for row, side in sides)
+            if is_feasible and all(dot(row, x) == side for row, side in equalities):
+                values.append(dot([Fraction(float(cost)) for cost in self.costs], x))
         return min(values, default=None)
 
 
@@ -56,26 +56,6 @@ def lines(matrix: Array, sides: Array) -> list[Line]:
         ([Fraction(float(entry)) for entry in row], Fraction(float(side)))
         for row, side in zip(matrix, sides, strict=True)
     ]
-
-
-def product(row: Sequence[Fraction], x: Sequence[Fraction]) -> Fraction:
-    return sum((entry * value for entry, value in zip(row, x, strict=True)), Fraction(0))
-
-
-def solution(basis: Sequence[Line], n: int) -> list[Fraction] | None:
-    """Return the solution of a square system by elimination; None if it is singular."""
-    rows = [[*row, side] for row, side in basis]
-    for k in range(n):
-        pivot = next((i for i in range(k, n) if rows[i][k] != 0), None)
-        if pivot is None:
-            return None
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [entry / rows[k][k] for entry in rows[k]]
-        for i in range(n):
-            if i != k and rows[i][k] != 0:
-                factor = rows[i][k]
-                rows[i] = [first - factor * second for first, second in zip(rows[i], rows[k], strict=True)]
-    return [row[n] for row in rows]
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> Array:

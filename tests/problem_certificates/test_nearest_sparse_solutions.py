@@ -15,7 +15,8 @@ from support.speeds import many
 from boostopt import certify_problem, explain_problem
 from boostopt.problem_certificates.arithmetic import nearest_sparse_solutions
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem, eigenvalue_bound
-from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import long_residual, summed_residual
+from boostopt.problem_certificates.cone_proofs import enclosed_equation_solutions
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import accurate_residual, long_residual
 
 
 def sparse_matrix(rng: np.random.Generator, m: int, n: int, exponent: int = 0) -> Any:
@@ -79,7 +80,7 @@ def test_bounds_of_eigenvalues_of_exact_matrices_are_true_and_near(seed: int) ->
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
+def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Terms cancel to about 2^-53 of their sizes, or to nothing. Steps are short, or as long as the point."""
     rng = np.random.default_rng(seed)
     m, n = 20, 60
@@ -91,7 +92,8 @@ def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
     if seed == 7:
         A.data, x, step = A.data * 1e-150, x * 1e-150, step * 1e-150
         b = np.zeros(m)
-    result, bounds = summed_residual(A, b, x, step)
+    monkeypatch.setattr(enclosed_equation_solutions, "MIN_SUMMED_ENTRIES", 0)
+    result, bounds = accurate_residual(A, b, [x, step])
     step_sizes = abs(A) @ np.abs(step)
     sizes = abs(A) @ np.abs(x) + step_sizes
     for i in range(m):
@@ -101,14 +103,14 @@ def test_residuals_by_sums_of_arrays_are_within_their_bounds(seed: int) -> None:
             Fraction(a) * (Fraction(value) + Fraction(change)) for a, value, change in terms
         )
         assert abs(exact - Fraction(float(result[i]))) <= Fraction(float(bounds[i]))
-        assert bounds[i] <= 2.0**-100 * sizes[i] + 2.0**-50 * abs(result[i]) + 2.0**-46 * step_sizes[i] + 1e-300
+        assert bounds[i] <= 2.0**-100 * sizes[i] + 2.0**-85 * step_sizes[i] + 2.0**-52.9 * abs(result[i]) + 1e-300
         nearly = long_residual(A, b, x)[i] - (A @ step)[i]
         assert abs(nearly - float(exact)) <= 2.0**-50 * sizes[i]
 
 
 def test_residuals_of_numbers_whose_products_overflow_are_not_bounded() -> None:
     A: Any = scipy.sparse.csr_array(np.array([[1e200, 1.0]]))
-    assert summed_residual(A, np.ones(1), np.array([1e200, 1.0]), np.zeros(2))[1][0] == math.inf
+    assert accurate_residual(A, np.ones(1), [np.array([1e200, 1.0]), np.zeros(2)])[1][0] == math.inf
 
 
 def test_entries_that_are_stored_in_parts_count_as_their_sum() -> None:

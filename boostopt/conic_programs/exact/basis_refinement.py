@@ -11,7 +11,7 @@ Gleixner, Steffy, Wolter 2016, "Iterative refinement for linear programming", IN
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from flint import fmpq
@@ -23,6 +23,7 @@ from boostopt.conic_programs.exact.highs_simplex import (
     SimplexBasis,
     solve_by_simplex,
 )
+from boostopt.conic_programs.exact.rational_arrays import RationalArray
 from boostopt.conic_programs.exact.rational_basic_solution import (
     BasicSolution,
     ExactProgram,
@@ -57,9 +58,13 @@ EXPONENT_STEP = 8
 
 
 def refine(
-    program: EquationProgram, exact: ExactProgram, basis: SimplexBasis, max_refinements: int = MAX_REFINEMENTS
+    program: EquationProgram,
+    exact: ExactProgram,
+    basis: SimplexBasis,
+    max_refinements: int = MAX_REFINEMENTS,
+    is_enough: Callable[[BasicSolution], bool] = lambda solution: solution.is_optimal,
 ) -> BasicSolution:
-    """Return the solution of the best basis: an exactly optimal one if the refinement leads to one.
+    """Return the solution of the first basis that is enough, or that of the best one if the refinement ends before.
 
     Raises
     ------
@@ -69,7 +74,10 @@ def refine(
     solution = incumbent = _first_solution(exact, basis)
     unchanged_count = 0
     for _ in range(max_refinements):
-        if solution.is_optimal or solution.primal_violation > MAX_PRIMAL_VIOLATION:
+        if is_enough(solution):
+            return solution
+        incumbent = min(incumbent, solution, key=_violation)
+        if solution.primal_violation > MAX_PRIMAL_VIOLATION:
             break
         corrections = _program_of_corrections(program, exact, solution, EXPONENT_STEP * unchanged_count)
         next_basis = solve_by_simplex(corrections, solution.basis)
@@ -82,7 +90,7 @@ def refine(
             solution = _first_solution(exact, next_basis)
         except SingularSystemError:
             break
-        incumbent = min(incumbent, solution, key=_violation)
+    incumbent = min(incumbent, solution, key=_violation)
     return incumbent if incumbent.is_exact else BasicSolution(exact, incumbent.basis, system=incumbent.system)
 
 
@@ -111,8 +119,8 @@ def _program_of_corrections(
     residuals = solution.x[n:] if solution.is_exact else exact.residuals(solution.x[:n])
     return EquationProgram(
         A=program.A,
-        b=_scaled(residuals, primal_scale),
-        c=_scaled(solution.reduced_cost_array.selected(np.arange(n)).fmpqs(), dual_scale),
+        b=np.array([to_float(value * primal_scale) if value else 0.0 for value in residuals], dtype=float),
+        c=_scaled(solution.reduced_cost_array.selected(np.arange(n)), int(dual_scale.p)),
         lower=_scaled_bounds(program.lower, exact.lower, program, solution, primal_scale),
         upper=_scaled_bounds(program.upper, exact.upper, program, solution, primal_scale),
     )
@@ -142,13 +150,18 @@ def _scaled_bounds(
     return results
 
 
-def _scaled(values: Sequence[fmpq], scale: fmpq) -> Array:
-    return np.array([to_float(value * scale) if value else 0.0 for value in values], dtype=float)
+def _scaled(values: RationalArray, scale: int) -> Array:
+    numerators = values.numerators.tolist()
+    return np.array([_quotient(number * scale, values.denominator) if number else 0.0 for number in numerators])
 
 
 def to_float(value: fmpq) -> float:
     """Return the nearest float; infinity where the number is too large."""
+    return _quotient(int(value.p), int(value.q))
+
+
+def _quotient(numerator: int, denominator: int) -> float:
     try:
-        return int(value.p) / int(value.q)
+        return numerator / denominator
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if numerator > 0 else -math.inf

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
 from typing import Any
@@ -45,8 +45,8 @@ MIN_SHORT_SIZE, MAX_SHORT_DIGITS = 60, 8
 DENSE_SIZE = 100
 """Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
 
-MAX_ELIMINATION_SIZE = 14
-"""Number of rows of a dense block up to which elimination without fractions takes less time than lifting."""
+MAX_ELIMINATION_SIZE = 16
+"""Number of rows up to which elimination without fractions takes less time than lifting, and than finding blocks."""
 
 WORK_SHARE = 0.5
 """The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
@@ -116,49 +116,44 @@ class ExactSystem:
 
     def solve(self, b: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return z with B z = b; numbers near it where a number of binary digits after the point is given."""
-        remainder, z = list(b), [ZERO] * len(b)
-
-        def assign(j: int, value: fmpq) -> None:
-            if value:
-                z[j] = value = _round_down(value, n_digits)
-                for i, entry in self._columns[j].items():
-                    remainder[i] -= entry * value
-
-        for i, j in self._first:
-            if remainder[i]:
-                assign(j, remainder[i] / self._columns[j][i])
-        for k, (rows, columns) in enumerate(self._blocks):
-            values = self._solver(k, is_transposed=False).solve([remainder[i] for i in rows], n_digits)
-            for j, value in zip(columns, values, strict=True):
-                assign(j, value)
-        for i, j in reversed(self._last):
-            if remainder[i]:
-                assign(j, remainder[i] / self._columns[j][i])
-        count_work(_number_of_digits(z))
-        return z
+        steps = self._first, self._blocks, reversed(self._last)
+        return self._substitute(self._columns, *steps, b, n_digits, is_transposed=False)
 
     def solve_transposed(self, c: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return y with Bᵀ y = c, or numbers near it as `solve`."""
-        remainder, y = list(c), [ZERO] * len(c)
+        last, first = ([(j, i) for i, j in pairs] for pairs in (self._last, reversed(self._first)))
+        blocks = [(columns, rows) for rows, columns in self._blocks]
+        return self._substitute(self._rows, last, blocks, first, c, n_digits, is_transposed=True)
 
-        def assign(i: int, value: fmpq) -> None:
-            if value:
-                y[i] = value = _round_down(value, n_digits)
-                for j, entry in self._rows[i].items():
-                    remainder[j] -= entry * value
+    def _substitute(
+        self,
+        columns: Sequence[Column],
+        first: Iterable[tuple[int, int]],
+        blocks: Sequence[_Block],
+        last: Iterable[tuple[int, int]],
+        right_side: Sequence[fmpq],
+        n_digits: int | None,
+        is_transposed: bool,
+    ) -> list[fmpq]:
+        """Return the solution by pairs of a row and a column, by blocks, and by further pairs, one after the other."""
+        remainder, z = list(right_side), [ZERO] * len(right_side)
 
-        for i, j in self._last:
-            if remainder[j]:
-                assign(i, remainder[j] / self._columns[j][i])
-        for k, (rows, columns) in reversed([*enumerate(self._blocks)]):
-            values = self._solver(k, is_transposed=True).solve([remainder[j] for j in columns], n_digits)
-            for i, value in zip(rows, values, strict=True):
-                assign(i, value)
-        for i, j in reversed(self._first):
-            if remainder[j]:
-                assign(i, remainder[j] / self._columns[j][i])
-        count_work(_number_of_digits(y))
-        return y
+        def assign(pairs: Iterable[tuple[int, fmpq]]) -> None:
+            for j, value in pairs:
+                if value:
+                    z[j] = number = value if n_digits is None else _round_down(value, n_digits)
+                    for i, entry in columns[j].items():
+                        remainder[i] -= entry * number
+
+        assign((j, remainder[i] / columns[j][i]) for i, j in first if remainder[i])
+        order = range(len(blocks))
+        for k in reversed(order) if is_transposed else order:
+            rows, unknowns = blocks[k]
+            values = self._solver(k, is_transposed).solve([remainder[i] for i in rows], n_digits)
+            assign(zip(unknowns, values, strict=True))
+        assign((j, remainder[i] / columns[j][i]) for i, j in last if remainder[i])
+        count_work(_number_of_digits(z))
+        return z
 
     def _solver(self, k: int, is_transposed: bool) -> _BlockSolver:
         if (k, is_transposed) not in self._solvers:
@@ -193,8 +188,8 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     SingularSystemError
         Rows and columns have no matching: every matrix with these places is singular.
     """
-    if not rows:
-        return []
+    if len(rows) <= MAX_ELIMINATION_SIZE:
+        return [(rows, columns)] if rows else []
     size, position = len(rows), {j: k for k, j in enumerate(columns)}
     pattern = [[position[j] for j, entry in entries[i].items() if j in position and entry != 0] for i in rows]
     pointers = np.concatenate([[0], np.cumsum([len(places) for places in pattern])])
@@ -209,22 +204,20 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     n_blocks, labels = scipy.sparse.csgraph.connected_components(permuted, connection="strong")
     if n_blocks == 1:
         return [(rows, columns)]
-    block_of_column = labels[row_of_column]
+    block_of_column = labels[row_of_column].tolist()
     blocks: list[_Block] = [([], []) for _ in range(n_blocks)]
     predecessors: dict[int, set[int]] = {k: set() for k in range(n_blocks)}
     for row, places_of_row, column, label in zip(rows, pattern, partner.tolist(), labels.tolist(), strict=True):
         blocks[label][0].append(row)
         blocks[label][1].append(columns[column])
-        predecessors[label].update(block_of_column[places_of_row].tolist())
+        predecessors[label].update(block_of_column[k] for k in places_of_row)
     for k, blocks_before in predecessors.items():
         blocks_before.discard(k)
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 
-def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
-    """Return a number rounded down to so many binary digits after the point; itself if this is None."""
-    if n_digits is None:
-        return value
+def _round_down(value: fmpq, n_digits: int) -> fmpq:
+    """Return a number rounded down to so many binary digits after the point."""
     return fmpq((int(value.p) << n_digits) // int(value.q), 1 << n_digits)
 
 
@@ -307,14 +300,17 @@ class _BlockSolver:
 
 def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
     """Return Hadamard's bound of the binary digits of the determinant, with rows of whole numbers without a factor."""
-    rows: list[list[fmpq]] = [[] for _ in range(size)]
+    rows: list[list[tuple[int, int]]] = [[] for _ in range(size)]
+    pairs = dict[int, tuple[int, int]]()  # programs have few distinct numbers
     for i, _, entry in triples:
-        rows[i].append(entry)
+        if id(entry) not in pairs:
+            pairs[id(entry)] = int(entry.p), int(entry.q)
+        rows[i].append(pairs[id(entry)])
     digits = 0.0
     for row in rows:
-        scale = math.lcm(*(int(entry.q) for entry in row))
-        numbers = [int(entry.p) * (scale // int(entry.q)) for entry in row]
-        length = max(abs(number) for number in numbers).bit_length() - math.gcd(*numbers).bit_length() + 1
+        scale = math.lcm(*(q for _, q in row))
+        numbers = [p * (scale // q) for p, q in row]
+        length = max(max(numbers), -min(numbers)).bit_length() - math.gcd(*numbers).bit_length() + 1
         digits += length + math.log2(len(numbers)) / 2
     return digits
 
@@ -325,7 +321,7 @@ def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
         solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm=algorithm)
     except ZeroDivisionError:
         raise SingularSystemError(f"a block of {len(right_side)} rows is singular") from None
-    return [solution[k, 0] for k in range(len(right_side))]
+    return solution.entries()
 
 
 class _Elimination:
@@ -351,10 +347,16 @@ class _Elimination:
         while singles:
             is_row, index = singles.pop()
             if is_row and is_open_row[index] and row_counts[index] == 1:
-                row, column = index, next(j for j in rows[index] if is_open_column[j])
+                row = column = index
+                for column in rows[row]:  # takes less time than `next`
+                    if is_open_column[column]:
+                        break
                 self.first.append((row, column))
             elif not is_row and is_open_column[index] and column_counts[index] == 1:
-                row, column = next(i for i in columns[index] if is_open_row[i]), index
+                row = column = index
+                for row in columns[column]:
+                    if is_open_row[row]:
+                        break
                 self.last.append((row, column))
             else:
                 continue

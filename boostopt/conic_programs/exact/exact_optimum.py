@@ -258,7 +258,7 @@ def prove_in_rationals(program: ConicProgram, active: ActiveSet | None = None) -
 
 
 def prove_at_basis(program: ConicProgram) -> RationalProof | None:
-    """Return the proof of a linear program from the basis that HiGHS ends with; None if there is none.
+    """Return a proof of a linear program from the basis that HiGHS ends with, whose conditions hold; None if none.
 
     It is None, too, where HiGHS calls the basis neither optimal nor infeasible. Pivots from a basis that it calls
     optimal may prove that the program has no optimum.
@@ -272,10 +272,23 @@ def prove_at_basis(program: ConicProgram) -> RationalProof | None:
     if not basis.is_claimed_optimal:
         return None
     exact = ExactProgram(equations, program.numbers)
+    proofs = list[RationalProof]()
+
+    def is_proved(solution: BasicSolution) -> bool:
+        if solution.is_exact and _holds(program, proof := _proof_of(program, PivotResult(solution))):
+            proofs.append(proof)  # no violation of the equations needs to be known
+        return bool(proofs)
+
     try:
-        return _proof_of(program, pivot_to_optimum(exact, refine(equations, exact, basis)))
+        solution = refine(equations, exact, basis, is_enough=is_proved)
+        proof = proofs[0] if proofs else _proof_of(program, pivot_to_optimum(exact, solution))
     except (SingularSystemError, TooManyPivotsError):
         return None
+    return proof if proofs or _holds(program, proof) else None
+
+
+def _holds(program: ConicProgram, proof: RationalProof) -> bool:
+    return is_proof(program, proof.status, proof.x, proof.y, proof.ray)
 
 
 def _proof_by_ray(

@@ -10,10 +10,11 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import Numbers
+from boostopt.conic_programs.exact.rationals import to_fmpq
 
 MANTISSA_BITS = 53
 """Number of binary digits of a float."""
@@ -79,6 +80,8 @@ class RationalArray:
         """Return -1, 0 or 1 where a number is below, at or above its limit."""
         signs = -np.sign(limits).astype(int)  # of 0 less the limit, and of any number less an infinite one
         is_used = np.isfinite(limits) & (self.numerators != 0).astype(bool)
+        if not is_used.any():
+            return signs
         ends = rational_array(limits[is_used], numbers)
         values = self.numerators[is_used]
         difference = values * ends.denominator - ends.numerators * self.denominator
@@ -152,31 +155,20 @@ def rational_array(values: Float[Array, " k"], numbers: Numbers) -> RationalArra
 
 def fraction_array(values: Sequence[Fraction]) -> RationalArray:
     """Return fractions with a common denominator."""
-    return _with_common_denominator([(value.numerator, value.denominator) for value in values])
+    return fmpq_array(list(map(to_fmpq, values)))
 
 
 def fmpq_array(values: Sequence[fmpq]) -> RationalArray:
     """Return numbers of python-flint with a common denominator."""
     places = [k for k, value in enumerate(values) if value]  # most numbers of a basic solution are 0
-    array = _with_common_denominator([(int(values[k].p), int(values[k].q)) for k in places])
     numerators = np.zeros(len(values), dtype=object)
-    numerators[places] = array.numerators
-    return RationalArray(numerators, array.denominator)
+    if not places:
+        return RationalArray(numerators, 1)
+    row, denominator = fmpq_mat(1, len(places), [values[k] for k in places]).numer_denom()
+    numerators[places] = [int(number) for number in row.entries()]
+    return RationalArray(numerators, int(denominator))
 
 
 def zero_array(size: int) -> RationalArray:
     """Return zeros."""
     return RationalArray(np.zeros(size, dtype=object), 1)
-
-
-def _with_common_denominator(pairs: Sequence[tuple[int, int]]) -> RationalArray:
-    common = 1
-    for _, denominator in pairs:
-        if common % denominator:  # a remainder takes much less time than a common divisor
-            common = lcm(common, denominator)
-    numerators, factors = np.empty(len(pairs), dtype=object), dict[int, int]()
-    for _, denominator in pairs:
-        if denominator not in factors:
-            factors[denominator] = common // denominator
-    numerators[:] = [p * factors[q] for p, q in pairs]
-    return RationalArray(numerators, common)

@@ -12,7 +12,13 @@ from boostopt._utils.array_types import Array, Float
 from boostopt.conic_programs.conic_program import Numbers
 from boostopt.conic_programs.exact.dixon_lifting import ZERO, ExactSystem, SingularSystemError
 from boostopt.conic_programs.exact.highs_simplex import EquationProgram, SimplexBasis
-from boostopt.conic_programs.exact.rational_arrays import RationalArray, fmpq_array, rational_array, rational_matrix
+from boostopt.conic_programs.exact.rational_arrays import (
+    RationalArray,
+    RationalMatrix,
+    fmpq_array,
+    rational_array,
+    rational_matrix,
+)
 from boostopt.conic_programs.exact.rationals import FloatRationals
 
 
@@ -36,8 +42,6 @@ class ExactProgram:
         Right sides, shape (m,).
     cost_array
         Costs with a common denominator, shape (n + m,).
-    lower, upper
-        Bounds, shape (n + m,); None where there is none.
     nonbasic_values
         Values of the variables at their lower bounds, or at the upper ones where there are no lower ones; else 0.
     """
@@ -46,9 +50,10 @@ class ExactProgram:
         self, program: EquationProgram, numbers: Numbers = "binary", costs: RationalArray | None = None
     ) -> None:
         A, m = program.A, len(program.b)
-        self._matrix = rational_matrix(A, numbers)
+        self._program = program
+        self._numbers: Numbers = numbers
         self._rationals = FloatRationals(numbers)
-        zeros: list[fmpq] = [ZERO] * m
+        self._zeros: list[fmpq] = [ZERO] * m
         self._n: int = A.shape[1]
         self._pointers: list[int] = A.indptr.tolist()
         self._places: list[int] = A.indices.tolist()
@@ -59,9 +64,21 @@ class ExactProgram:
             np.concatenate([costs.numerators, np.zeros(n_others, dtype=object)]), costs.denominator
         )
         self.b: list[fmpq] = self._rationals.array_numbers(program.b)
-        self.lower: list[fmpq | None] = [*self._rationals.bound_numbers(program.lower), *zeros]
-        self.upper: list[fmpq | None] = [*self._rationals.bound_numbers(program.upper), *zeros]
-        self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(nonbasic_floats(program)), *zeros]
+        self.nonbasic_values: list[fmpq] = [*self._rationals.array_numbers(nonbasic_floats(program)), *self._zeros]
+
+    @cached_property
+    def lower(self) -> list[fmpq | None]:
+        """Lower bounds, shape (n + m,); None where there is none."""
+        return [*self._rationals.bound_numbers(self._program.lower), *self._zeros]
+
+    @cached_property
+    def upper(self) -> list[fmpq | None]:
+        """Upper bounds, shape (n + m,); None where there is none."""
+        return [*self._rationals.bound_numbers(self._program.upper), *self._zeros]
+
+    @cached_property
+    def _matrix(self) -> RationalMatrix:
+        return rational_matrix(self._program.A, self._numbers)
 
     @cached_property
     def c(self) -> list[fmpq]:
@@ -81,8 +98,8 @@ class ExactProgram:
         """Return the entries of the column of a variable by their rows."""
         if j >= self._n:
             return {j - self._n: fmpq(1)}
-        part = slice(self._pointers[j], self._pointers[j + 1])
-        return dict(zip(self._places[part], map(self._rationals.__getitem__, self._entries[part]), strict=True))
+        places, entries, rationals = self._places, self._entries, self._rationals
+        return {places[k]: rationals[entries[k]] for k in range(self._pointers[j], self._pointers[j + 1])}
 
     def products(self, rho: RationalArray) -> RationalArray:
         """Return <rho, column> for each variable."""
@@ -148,12 +165,6 @@ class BasicSolution:
         Values of the n + m variables.
     y, y_array
         Multipliers of the equations, and the same with a common denominator.
-    reduced_cost_array
-        The costs less the columns times y, with a common denominator.
-    primal_violation
-        Largest violation of a bound; of a logical variable: largest residual of an equation.
-    dual_violation
-        Largest reduced cost of the wrong sign.
 
     Raises
     ------
@@ -169,7 +180,8 @@ class BasicSolution:
         n_digits: int | None = None,
         system: ExactSystem | None = None,
     ) -> None:
-        cost_array = program.cost_array if costs is None else fmpq_array(costs)
+        self._program, self._n_digits = program, n_digits
+        self._costs: RationalArray = program.cost_array if costs is None else fmpq_array(costs)
         self.basis: SimplexBasis = basis
         self.system: ExactSystem = basis_system(program, basis) if system is None else system
         self.is_exact: bool = n_digits is None
@@ -181,20 +193,32 @@ class BasicSolution:
             self.x[j] = ZERO
         for j, value in zip(basis.basic, self.system.solve(program.residuals(self.x), n_digits), strict=True):
             self.x[j] = value
-        basic_costs = cost_array.selected(np.array(basis.basic, dtype=int)).fmpqs()
+        basic_costs = self._costs.selected(np.array(basis.basic, dtype=int)).fmpqs()
         self.y: list[fmpq] = self.system.solve_transposed(basic_costs, n_digits)
         self.y_array: RationalArray = fmpq_array(self.y)
-        self.reduced_cost_array: RationalArray = cost_array.less(program.products(self.y_array))
-        self._program = program
-        self.primal_violation: fmpq = program.largest_violation(basis.basic, self.x)
+
+    @cached_property
+    def reduced_cost_array(self) -> RationalArray:
+        """The costs less the columns times y, with a common denominator."""
+        return self._costs.less(self._program.products(self.y_array))
+
+    @cached_property
+    def primal_violation(self) -> fmpq:
+        """Largest violation of a bound; of a logical variable: largest residual of an equation."""
+        return self._not_rounding(self._program.largest_violation(self.basis.basic, self.x))
+
+    @cached_property
+    def dual_violation(self) -> fmpq:
+        """Largest reduced cost of the wrong sign."""
         numerators = self.reduced_cost_array.numerators
         costs_not_0 = zip(np.flatnonzero(numerators).tolist(), numerators[numerators != 0].tolist(), strict=True)
         largest = max((abs(cost) for j, cost in costs_not_0 if self._is_wrong(j, cost)), default=0)
-        self.dual_violation: fmpq = fmpq(largest, self.reduced_cost_array.denominator)
-        if n_digits is not None:
-            tolerance = fmpq(1, 2 ** (n_digits // 2))
-            self.primal_violation = self.primal_violation if self.primal_violation > tolerance else fmpq(0)
-            self.dual_violation = self.dual_violation if self.dual_violation > tolerance else fmpq(0)
+        return self._not_rounding(fmpq(largest, self.reduced_cost_array.denominator))
+
+    def _not_rounding(self, violation: fmpq) -> fmpq:
+        """Return a violation, or 0 for a small one of an approximation."""
+        is_none = self._n_digits is not None and violation <= fmpq(1, 2 ** (self._n_digits // 2))
+        return ZERO if is_none else violation
 
     @cached_property
     def reduced_costs(self) -> list[fmpq]:

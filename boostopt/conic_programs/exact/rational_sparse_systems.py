@@ -81,7 +81,7 @@ def system_of_whole_numbers(size: int, triples: Sequence[Triple]) -> SparseSyste
     scales = [1] * size
     for i, _, entry in triples:
         scales[i] = math.lcm(scales[i], int(entry.q))
-    ordered = sorted(triples, key=lambda triple: triple[:2])
+    ordered = sorted(triples)
     entries = np.empty(len(ordered), dtype=object)
     entries[:] = [int(entry.p) * (scales[i] // int(entry.q)) for i, _, entry in ordered]
     return SparseSystem(
@@ -104,13 +104,13 @@ class FloatFactors:
 
     def __init__(self, system: SparseSystem) -> None:
         self._row_exponents = _exponents(system.rows, system.entries, system.size)
-        scaled = [
-            math.ldexp(*_mantissa(entry, int(self._row_exponents[i])))
-            for i, entry in zip(system.rows.tolist(), system.entries, strict=True)
-        ]
-        matrix: Any = scipy.sparse.csc_array(
-            (np.array(scaled, dtype=float), (system.rows, system.columns)), shape=(system.size, system.size)
-        )
+        exponents = self._row_exponents[system.rows]
+        if exponents.max(initial=0) <= MAX_FLOAT_BITS:
+            scaled = np.ldexp(system.entries.astype(float), -exponents)
+        else:
+            pairs = zip(system.entries.tolist(), exponents.tolist(), strict=True)
+            scaled = np.array([math.ldexp(*_mantissa(entry, exponent)) for entry, exponent in pairs], dtype=float)
+        matrix: Any = scipy.sparse.csc_array((scaled, (system.rows, system.columns)), shape=(system.size, system.size))
         largest: Any = abs(matrix).max(axis=0).toarray().ravel()
         self._column_exponents = np.where(largest > 0.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1], 0)
         matrix = matrix @ scipy.sparse.diags_array(np.ldexp(1.0, -self._column_exponents))

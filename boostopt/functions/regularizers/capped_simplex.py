@@ -22,7 +22,7 @@ from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import check_choice, check_instance, check_number, check_positive, non_negative_weights
 from boostopt.errors import ProblemError
-from boostopt.functions.formulas.intervals import UNIT, Interval, exact_interval, total
+from boostopt.functions.formulas.intervals import UNIT, Interval
 from boostopt.functions.numerics.capped_softmax import CAP_SUM_TOL, capped_softmax, log_or_neg_inf
 
 WEIGHT_SUM_TOL = 2e-15
@@ -260,26 +260,3 @@ def exact_caps(domain: CappedSimplex, caps: Float[Array, " n"]) -> Interval:
     radius = (missing_mass + UNIT * (missing_mass > 0.0)) * caps
     low, high = np.nextafter(caps - radius, 0.0), np.nextafter(caps + radius, np.inf)
     return Interval(np.where(caps == 0.0, 0.0, low), np.where(caps == 0.0, 0.0, high))
-
-
-def support_bound(y: ExampleVector, beta: float, upper: Interval) -> float:
-    """Return an upper bound of <y, d> on the capped simplex: beta + sum of caps times [y - beta]_+.
-
-    Parameters
-    ----------
-    y
-        The coefficients, shape (N,).
-    beta
-        Any number; at a multiplier of sum d = 1 the bound is the maximum.
-    upper
-        The exact caps, shape (N,).
-    """
-    if not np.isfinite(y).all() or not np.isfinite(beta):
-        return np.inf
-    excess = (exact_interval(y) + exact_interval(np.full(len(y), -beta))).positive()
-    positive = excess.upper > 0.0
-    if not positive.any():
-        return beta
-    positive_excess = Interval(excess.lower[positive], excess.upper[positive])
-    terms = positive_excess * Interval(upper.lower[positive], upper.upper[positive])
-    return float(total(Interval(np.append(terms.lower, beta), np.append(terms.upper, beta))).upper)

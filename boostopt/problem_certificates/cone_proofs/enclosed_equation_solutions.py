@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,6 @@ ROUNDED_RESIDUAL = 2.0**-48
 MAX_PIVOT_CHANGE = 1e-3
 """Change of a pivot, over that by which it may change, up to which the other unknowns stay as they are."""
 
-MAX_SHORT_ENTRIES, MIN_SHORT_ROWS = 8, 200
-"""Entries of a short row, and number of short rows from which their residuals are computed all at once."""
-
 MAX_DENSE_COLUMNS = 10
 """Largest number of unknowns that stay as they are because they are in too many rows."""
 
@@ -67,7 +65,7 @@ DENSE_FRACTION = 0.25
 MAX_PRODUCT_COUNT = 200_000
 """Number of these products up to which dense columns are used where nothing is proved without them."""
 
-MIN_SUMMED_ENTRIES = 500
+MIN_SUMMED_ENTRIES = 200
 """Number of entries from which residuals are sums of arrays: for small matrices, `math.fsum` takes less time."""
 
 MIN_EXPONENT = -1000
@@ -215,10 +213,7 @@ class EquationSystem:
         if self._is_refined:
             total = x + step
             x, step = total, sum_error(x, step, total)  # the same sum
-        if self._is_refined and part.nnz >= MIN_SUMMED_ENTRIES:
-            residual, errors = summed_residual(part, sides, x, step)
-        else:
-            residual, errors = accurate_residual(part, sides, [x, step])
+        residual, errors = accurate_residual(part, sides, [x, step])
         radii = system.radii(np.abs(residual) + errors)
         radii = np.where(is_open, (np.abs(step) + radii) * INFLATION, 0.0)
         return (x, radii) if np.isfinite(radii).all() else None
@@ -286,45 +281,6 @@ def exact_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, "
     return sums, UNIT * np.abs(sums) + (16.0 * counts + 2.0) * SMALLEST
 
 
-def summed_residual(A: Any, b: Float[Array, " m"], x: Float[Array, " n"], step: Float[Array, " n"]) -> Enclosure:
-    """Return b - A (x + step) nearly, with bounds of the errors, as `exact_residual`, for steps that are short.
-
-    Numbers are split at powers of two, so that the sums of the upper parts are exact in any order [Rump, Ogita, Oishi
-    2008, section 3]. Each row must store an entry.
-    """
-    starts, counts = A.indptr[:-1], np.diff(A.indptr)
-    pairs, steps = _exact_terms(A, [x]), step[A.indices]
-    if pairs is None or not np.abs(steps).max(initial=0.0) < LARGEST_EXACT_FACTOR:
-        return np.zeros(len(b)), np.full(len(b), np.inf)
-    products, errors = pairs[0]
-    with np.errstate(all="ignore"):
-        changes = A.data * steps
-    bits = (3 * int(counts.max()) + 2).bit_length()
-
-    def exponents_of(terms: Array) -> Array:
-        return np.maximum(np.frexp(np.maximum.reduceat(np.abs(terms), starts))[1], MIN_EXPONENT) + bits
-
-    def upper_parts(terms: Array, exponents: Array) -> Array:
-        scales = np.repeat(np.ldexp(1.0, exponents), counts)
-        return (scales + terms) - scales
-
-    exponents = exponents_of(products)
-    upper = upper_parts(products, exponents)
-    lower_exponents = np.maximum(exponents - 53 + bits, exponents_of(changes))
-    parts = products - upper, errors, changes
-    lower = [upper_parts(terms, lower_exponents) for terms in parts]
-    remainder = sum(terms - part for terms, part in zip(parts, lower, strict=True))
-    total, middle, last = (np.add.reduceat(np.asarray(terms), starts) for terms in (upper, sum(lower), remainder))
-    first = b - total
-    second = first - middle
-    rest = sum_error(b, -total, first) + sum_error(first, -middle, second)
-    result = second + (rest - last)
-    sizes = 3.0 * counts * np.ldexp(UNIT, lower_exponents)  # of all remainders, whose sum is rounded
-    rounding = np.abs(rest) + np.abs(last) + np.abs(result) + 6.0 * counts * sizes
-    bounds = UNIT * (2.0 * rounding + np.add.reduceat(np.abs(changes), starts)) * INFLATION
-    return result, bounds + (32.0 * counts + 8.0) * SMALLEST  # partial products may underflow
-
-
 def _exact_terms(
     A: Any, parts: Sequence[Float[Array, " n"]]
 ) -> list[tuple[Float[Array, " k"], Float[Array, " k"]]] | None:
@@ -343,31 +299,48 @@ def _exact_terms(
 
 
 def accurate_residual(A: Any, b: Float[Array, " m"], parts: Sequence[Float[Array, " n"]]) -> Enclosure:
-    """Return b - A x as `exact_residual` does, and the sums of many rows with few entries in twice the precision.
+    """Return b - A x nearly as `exact_residual` does, for many entries in arrays. Each row must store an entry.
 
-    The error of such a sum of n products is at most u times its size and (n u)^2 / (1 - n u)^2 times the sum of the
-    sizes of the products [Ogita, Rump and Oishi 2005, algorithm 5.3].
+    Numbers are split at powers of two, so that the sums of the upper parts are exact in any order [Rump, Ogita, Oishi
+    2008, section 3].
     """
-    counts = np.diff(A.indptr)
-    is_short = counts <= MAX_SHORT_ENTRIES
-    pairs = _exact_terms(A, parts) if int(is_short.sum()) >= MIN_SHORT_ROWS else None
+    pairs = _exact_terms(A, parts) if A.nnz >= MIN_SUMMED_ENTRIES else None
     if pairs is None:
         return exact_residual(A, b, parts)
-    sums, errors, sizes = b.copy(), np.zeros(len(b)), np.abs(b)
-    for k in range(int(counts[is_short].max())):
-        rows = np.flatnonzero(is_short & (counts > k))
-        places = A.indptr[rows] + k
-        for products, product_errors in pairs:
-            terms, first = -products[places], sums[rows]
-            sums[rows] = total = first + terms
-            errors[rows] += sum_error(first, terms, total) - product_errors[places]
-            sizes[rows] += np.abs(terms)
-    lengths = len(parts) * counts + 1.0
-    sums = sums + errors
-    radii = (UNIT * np.abs(sums) + (2 * lengths * UNIT) ** 2 * sizes) * INFLATION + (16 * lengths + 2) * SMALLEST
-    if not is_short.all():
-        sums[~is_short], radii[~is_short] = exact_residual(rows_of(A, ~is_short), b[~is_short], parts)
-    return sums, radii
+    starts, counts = A.indptr[:-1], np.diff(A.indptr)
+    n_terms = 2.0 * len(parts) * counts
+    bits = (int(n_terms.max()) + 2).bit_length()
+
+    def exponents_of(terms: Array) -> Array:
+        largest = np.maximum.reduceat(np.abs(terms), starts)
+        return np.where(largest > 0, np.maximum(np.frexp(largest)[1], MIN_EXPONENT), MIN_EXPONENT) + bits
+
+    def upper_parts(terms: Array, scales: Array) -> Array:
+        results = scales + terms
+        results -= scales
+        return results
+
+    (products, errors), *further_pairs = pairs
+    exponents = exponents_of(products)
+    lower_exponents = exponents - 53 + bits
+    for terms, _ in further_pairs:
+        lower_exponents = np.maximum(lower_exponents, exponents_of(terms))
+    upper = upper_parts(products, np.repeat(np.ldexp(1.0, exponents), counts))
+    remainders, lower = [products - upper, errors, *chain(*further_pairs)], np.zeros(A.nnz)
+    scales = np.repeat(np.ldexp(1.0, lower_exponents), counts)
+    for terms in remainders:
+        part = upper_parts(terms, scales)
+        lower += part
+        terms -= part
+    total, middle, last = (np.add.reduceat(terms, starts) for terms in (upper, lower, sum(remainders)))
+    first = b - total
+    second = first - middle
+    rest = sum_error(b, -total, first) + sum_error(first, -middle, second)
+    result = second + (rest - last)
+    # The remainders have at most u times the lower powers of two.
+    rounding = np.abs(rest) + np.abs(last) + n_terms**2 * np.ldexp(UNIT, lower_exponents)
+    bounds = UNIT * (np.abs(result) + 2.0 * rounding) * INFLATION
+    return result, bounds + (8.0 * n_terms + 8.0) * SMALLEST  # partial products may underflow
 
 
 def independent_equations(

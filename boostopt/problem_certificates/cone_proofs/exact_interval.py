@@ -137,7 +137,10 @@ def exact_interval(
             active = None if answer is None or answer.active is None else _active_set(program, answer.x, answer.active)
             with work_limit(max_digits):
                 proof = prove_in_rationals(program, active)
-            _use_proof(interval, proof, program)
+            if is_proof(program, proof.status, proof.x, proof.y, proof.ray, has_convex_objective=True):
+                _use_proof(interval, proof, program)
+            else:
+                interval.exact_reason = "its conditions do not hold"
     except (SolverFailed, ProblemError) as failure:
         interval.exact_reason = reason_on_one_line(failure, REASON_LENGTH)
     return interval
@@ -163,10 +166,7 @@ def _active_set(program: ConicProgram, x: Float[Array, " n"], active: ActiveBoun
 
 
 def _use_proof(interval: FormInterval, proof: RationalProof, program: ConicProgram) -> None:
-    """Use a proof of the program, whose objective is proved convex, if its conditions hold."""
-    if not is_proof(program, proof.status, proof.x, proof.y, proof.ray, has_convex_objective=True):
-        interval.exact_reason = "its conditions do not hold"
-        return
+    """Use a proof of the program whose conditions hold."""
     interval.exact = proof
     if proof.status == "optimal" and proof.x is not None:
         interval.lower = _use_point(interval, proof.x, program)

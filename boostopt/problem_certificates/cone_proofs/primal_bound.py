@@ -80,7 +80,6 @@ def proved_point(
     form: ConeForm,
     x: Float[Array, " n"],
     margin: float,
-    snap: Float[Array, " n"] | None = None,
     power: float = 1.0,
     finds_dependence: bool = False,
 ) -> ProvedPoint | PointFailure:
@@ -94,20 +93,17 @@ def proved_point(
         A point.
     margin
         Relative distance from bounds that unknowns get at least.
-    snap
-        Reduced costs: an unknown that is nearer to a bound than its reduced cost says is fixed there.
     power
         Unknowns change in proportion to this power of their distance from their bounds.
     finds_dependence
-        Whether to find equations that follow from others, where those of the form are not proved independent. They are
-        always found where unknowns snap.
+        Whether to find equations that follow from others, where those of the form are not proved independent.
     """
-    start, sizes = point_with_sizes(form, x, margin, snap)
+    start, sizes = point_with_sizes(form, x, margin)
     scale = np.maximum(1.0, np.abs(start))
     sizes = np.where(sizes > 0, scale * (sizes / scale) ** power, 0.0)
-    if snap is None and not finds_dependence:
+    if not finds_dependence:
         return checked_point(form, start, sizes)
-    rows = independent_equations(form.E, form.e, start, sizes, finds_dependence)
+    rows = independent_equations(form.E, form.e, start, sizes, are_dependent=True)
     if rows is None:
         return PointFailure(NO_SOLUTION)
     return checked_point(replace(form, E=form.E[rows], e=form.e[rows]), start, sizes)
@@ -191,14 +187,14 @@ def _inner(values: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
 
 def system_near(form: ConeForm, x: Float[Array, " n"]) -> EquationSystem:
     """Return the system of the equations of a form whose unknowns change as far as they may at a point."""
-    start, sizes = point_with_sizes(form, x, 0.0, None)
+    start, sizes = point_with_sizes(form, x, 0.0)
     scale = np.maximum(1.0, np.abs(start))
     sizes = np.where(sizes > 0, scale * np.sqrt(sizes / scale), 0.0)
     return EquationSystem(form.E, form.e, sizes, not form.groups)
 
 
 def point_with_sizes(
-    form: ConeForm, x: Float[Array, " n"], margin: float, snap: Float[Array, " n"] | None
+    form: ConeForm, x: Float[Array, " n"], margin: float
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Return a point within the bounds, and by how much each unknown may change.
 
@@ -211,9 +207,6 @@ def point_with_sizes(
         upper_margin = np.where(np.isfinite(upper), np.minimum(margin * np.maximum(1.0, np.abs(upper)), width / 2), 0.0)
         start = np.clip(x, lower + lower_margin, np.maximum(upper - upper_margin, lower + lower_margin))
         start = np.clip(start, lower, upper)
-        if snap is not None:
-            start = np.where(np.isfinite(lower) & (x - lower < snap), lower, start)
-            start = np.where(np.isfinite(upper) & (upper - x < -snap), upper, start)
         sizes = np.minimum(np.minimum(start - lower, upper - start), np.maximum(1.0, np.abs(start)))
     sizes = np.where(form.is_fixed, 0.0, np.maximum(sizes, 0.0))
     for group in form.groups if len(form.e) else ():

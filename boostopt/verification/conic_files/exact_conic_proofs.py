@@ -64,7 +64,7 @@ def exact_point(
         The point in fractions, where floats do not hold enough of its digits; else None.
     """
     form = cone_form(program)
-    start, sizes = point_with_sizes(form, x, 0.0, None)
+    start, sizes = point_with_sizes(form, x, 0.0)
     sides = [program.to_fraction(side) for side in form.e.tolist()]
     values = [program.to_fraction(value) if is_end else Fraction(value) for value, is_end in _with_ends(program, start)]
     values = values if exact_x is None else exact_x
