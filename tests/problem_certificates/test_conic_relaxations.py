@@ -96,6 +96,17 @@ def test_duals_without_interior_leave_no_gap(seed: int, has_matrix: bool) -> Non
     assert certificate.point is not None
 
 
+@pytest.mark.thorough_cases("4")
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_matrix_that_nothing_else_contains_spoils_no_relaxation(n: int) -> None:
+    """The only multiplier of an unrelated matrix is 0, which lies in no interior."""
+    problem, infimum = dual_without_interior(3, has_matrix=False)
+    Y = cp.Variable((n, n), symmetric=True)
+    certificate = certify_problem(cp.Problem(problem.objective, [Y >> 0]), solver="auto")
+    assert certificate.lower <= infimum + 1e-12 and certificate.upper >= infimum - 1e-12
+    assert certificate.scaled_gap <= 1e-8
+
+
 def test_an_answer_alone_has_no_relaxation() -> None:
     """Without a solver, the interval is that of the answer in the problem, not of a better one."""
     x = cp.Variable(2, name="x")
