@@ -26,10 +26,17 @@ from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate
+from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
-from boostopt.verification.exact_proofs.exact_points import proposed_points, proposed_rays
-from boostopt.verification.exact_proofs.implied_multipliers import proposed_implications, with_implied_rows
+from boostopt.verification.exact_proofs.exact_points import Row, proposed_points, proposed_rays
+from boostopt.verification.exact_proofs.implied_multipliers import (
+    ProblemWithEquations,
+    exposed_implications,
+    proposed_implications,
+    with_implied_rows,
+)
+from boostopt.verification.exact_proofs.relaxed_multipliers import relaxed_multipliers
 from boostopt.verification.problem_certificate_verdict import PROBLEM_FILES, verify_problem_certificate
 from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
 from boostopt.verification.problem_kernel.problem_schema import (
@@ -152,7 +159,7 @@ def _content(certificate: ProblemCertificate) -> dict[str, Any]:
         upper = lower
     else:
         if certificate.point is not None:
-            upper, point = best_point(certificate.answers, problem, high_goal)
+            upper, point = _point_of_upper_end(certificate, problem, high_goal)
         if certificate.status == "unbounded":
             ray = _proved_ray(certificate, problem)
         else:
@@ -196,7 +203,32 @@ def lower_end(value: Number) -> float:
     return end + 0.0 if is_at_most(Fraction(Decimal(repr(end))), value) else math.nextafter(end, -math.inf)
 
 
-def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) -> tuple[Number, ScaledVector]:
+def _point_of_upper_end(certificate: ProblemCertificate, problem: Problem, goal: float) -> tuple[Number, ScaledVector]:
+    """Return the smallest upper bound that a point proves, also one of equations that matrices imply, and the point.
+
+    Raises
+    ------
+    ProblemError
+        No point proves nearly the upper bound of the certificate.
+    """
+    try:
+        return best_point(certificate.answers, problem, goal)
+    except ProblemError:
+        rows = list[Row]()
+        for answer in certificate.answers if problem.matrices else ():
+            implications = proposed_implications(answer.problem, problem, answer.x)
+            blocks = [rows for _, rows in exposed_implications(answer.problem, problem, implications)]
+            rows += [pair for block in blocks for pair in zip(block.rows, block.offsets, strict=True)]
+            if rows:
+                break
+        if not rows:
+            raise
+    return best_point(certificate.answers, problem, goal, rows)
+
+
+def best_point(
+    answers: Sequence[ProblemAnswer], problem: Problem, goal: float, equations: Sequence[Row] = ()
+) -> tuple[Number, ScaledVector]:
     """Return the smallest upper bound that a point near one of some answers proves, and the point.
 
     Parameters
@@ -207,6 +239,8 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
         The problem as the checker reads it, to be minimized.
     goal
         The upper bound of the certificate; inf if it is not known.
+    equations
+        Further equations of x that the constraints imply.
 
     Raises
     ------
@@ -217,7 +251,7 @@ def best_point(answers: Sequence[ProblemAnswer], problem: Problem, goal: float) 
     nearest: ScaledVector | None = None
     failure = "no point satisfies the equalities exactly"
     for answer in answers:
-        for point in proposed_points(answer, problem):
+        for point in proposed_points(answer, problem, equations):
             try:
                 value = upper_bound(problem, point)
             except Rejected as rejected:
@@ -266,7 +300,10 @@ def best_multipliers(
     for answer in answers:
         for width in WIDTHS:
             previous_loss, width_loss = loss, math.inf
-            for proposed in _proposed_multipliers(answer, problem, 1.0, width):
+            candidates = _proposed_multipliers(answer, problem, 1.0, width)
+            if width == WIDTHS[-1 if is_costly else 0]:
+                candidates = itertools.chain(candidates, [_relaxed_multipliers(answer.problem, problem)])
+            for proposed in candidates:
                 previous_width_loss = width_loss
                 for multipliers in proposed:
                     try:
@@ -311,12 +348,7 @@ def _multipliers_of_lower_end(
             return lower, multipliers
     except ProblemError as error:
         failure = error
-    for answer, has_matrices in itertools.product(certificate.answers, (True, False)):
-        implications = proposed_implications(answer.problem, problem, answer.x)
-        is_new = has_matrices or any(item.constraint == "matrix" for item, _ in implications)
-        if not (implications and is_new):
-            continue
-        extended = with_implied_rows(answer.problem, problem, implications, has_matrices)
+    for answer, extended in _extended_problems(certificate.answers, problem):
         try:
             value, choice = best_multipliers(
                 [replace(answer, problem=extended.read)], extended.problem, goal, certificate.gap
@@ -329,6 +361,23 @@ def _multipliers_of_lower_end(
     if multipliers is None and failure is not None:
         raise failure
     return lower, multipliers
+
+
+def _extended_problems(
+    answers: Sequence[ProblemAnswer], problem: Problem
+) -> Iterator[tuple[ProblemAnswer, ProblemWithEquations]]:
+    """Yield answers, and problems with equations that constraints imply, and in the end exposing matrices."""
+    for answer in answers:
+        read = answer.problem
+        implications = proposed_implications(read, problem, answer.x)
+        if implications:
+            yield answer, with_implied_rows(read, problem, implications)
+        if any(item.constraint == "matrix" for item, _ in implications):
+            yield answer, with_implied_rows(read, problem, implications, has_matrices=False)
+        if problem.matrices:
+            exposed = exposed_implications(read, problem, implications)
+            if len(exposed) > len(implications):
+                yield answer, with_implied_rows(read, problem, exposed)
 
 
 def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
@@ -399,14 +448,21 @@ def _proposed_multipliers(
             yield proposed(choice)
 
 
+def _relaxed_multipliers(read: ReadProblem, problem: Problem) -> Iterator[Multipliers]:
+    """Yield the multipliers of the conic relaxation, if there are any."""
+    multipliers = relaxed_multipliers(read, problem)
+    if multipliers is not None and multipliers.objective > 0:
+        yield multipliers
+
+
 def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
     """Return multipliers, which are whole numbers, as texts."""
     result: dict[str, Any] = {
         "objective": f"{multipliers.objective.numerator:x}",
-        "inequalities": [f"{value.numerator:x}" for value in multipliers.inequalities],
-        "equalities": [f"{value.numerator:x}" for value in multipliers.equalities],
-        "matrices": [[f"{value.numerator:x}" for value in values] for values in multipliers.matrices],
-        "slopes": [[f"{value.numerator:x}" for value in values] for values in multipliers.slopes],
+        "inequalities": _numbers_to_json(multipliers.inequalities),
+        "equalities": _numbers_to_json(multipliers.equalities),
+        "matrices": [_numbers_to_json(values) for values in multipliers.matrices],
+        "slopes": [_numbers_to_json(values) for values in multipliers.slopes],
     }
     if multipliers.implied:
         result["implied"] = [_implied_to_json(item) for item in multipliers.implied]
@@ -415,13 +471,32 @@ def multipliers_to_json(multipliers: Multipliers) -> dict[str, Any]:
 
 def _implied_to_json(item: ImpliedEquations) -> dict[str, Any]:
     """Return equations that a constraint implies, with their multipliers."""
+    if item.constraint == "matrices":
+        return {
+            "constraint": item.constraint,
+            "faces": [
+                {
+                    "place": face.place,
+                    "vectors": [_numbers_to_json(vector) for vector in face.vectors],
+                    "weights": [_numbers_to_json(row) for row in face.weights],
+                }
+                for face in item.faces
+            ],
+            "equations": _numbers_to_json(item.equations),
+            "multipliers": _numbers_to_json(item.multipliers),
+        }
     return {
         "constraint": item.constraint,
         "place": item.place,
-        "vector": [f"{value.numerator:x}" for value in item.vector],
+        "vector": _numbers_to_json(item.vector),
         "limit": None if item.limit is None else {"constraint": item.limit[0], "place": item.limit[1]},
-        "multipliers": [f"{value.numerator:x}" for value in item.multipliers],
+        "multipliers": _numbers_to_json(item.multipliers),
     }
+
+
+def _numbers_to_json(values: Sequence[Fraction]) -> list[str]:
+    """Return whole numbers as texts."""
+    return [f"{value.numerator:x}" for value in values]
 
 
 def vector_to_json(vector: ScaledVector) -> dict[str, Any]:

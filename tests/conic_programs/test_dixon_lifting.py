@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import random
+from itertools import permutations
+
 import numpy as np
 import pytest
 from flint import fmpq
 
 from boostopt.conic_programs.exact import dixon_lifting
-from boostopt.conic_programs.exact.dixon_lifting import Column, ExactSystem, SingularSystemError
+from boostopt.conic_programs.exact.dixon_lifting import (
+    Column,
+    ExactSystem,
+    SingularSystemError,
+    _perfect_matching,  # pyright: ignore[reportPrivateUsage]
+)
 from boostopt.conic_programs.exact.work_limit import TooMuchWorkError, count_work, is_granted, work_limit
 
 
@@ -85,6 +93,19 @@ def test_large_blocks_with_short_determinants_are_solved_exactly() -> None:
     z, y = system.solve(b), system.solve_transposed(b)
     assert [sum((fmpq(matrix[i][j]) * z[j] for j in range(size)), fmpq(0)) for i in range(size)] == b
     assert [sum((fmpq(matrix[i][j]) * y[i] for i in range(size)), fmpq(0)) for j in range(size)] == b
+
+
+def test_a_matching_is_found_exactly_where_a_permutation_is_one() -> None:
+    """All patterns of random places up to order 6, beside a search of all permutations."""
+    generator = random.Random(0)
+    for _ in range(300):
+        n = generator.randint(1, 6)
+        rows = [[j for j in range(n) if generator.random() < 0.35] for _ in range(n)]
+        has_matching = any(all(j in row for j, row in zip(p, rows, strict=True)) for p in permutations(range(n)))
+        columns = _perfect_matching(rows)
+        assert (columns is not None) == has_matching
+        if columns is not None:
+            assert sorted(columns) == list(range(n)) and all(j in row for j, row in zip(columns, rows, strict=True))
 
 
 def test_a_matrix_without_a_matching_is_singular(max_elimination_size: int) -> None:

@@ -10,6 +10,7 @@ import flint
 import numpy as np
 import pytest
 from convex_problems import cp
+from support.duals_without_interior import dual_without_interior
 
 from boostopt import certify_problem
 from boostopt._utils.blas_threads import limit_blas_threads
@@ -85,24 +86,6 @@ def test_an_epigraph_is_as_large_as_the_atom_at_a_point(name: str) -> None:
     assert interval.scaled_gap <= 1e-6
 
 
-def dual_without_interior(seed: int, has_matrix: bool) -> tuple[Any, float]:
-    """Min over t of the largest eigenvalue of C + t q qᵀ, and this infimum: that of C on the vectors orthogonal to q.
-
-    Multipliers Z satisfy Z q = 0. The infimum is not attained, but for t that tends to minus infinity.
-    """
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(2, 7))
-    half, q = np.round(rng.normal(size=(n, n)), 3), rng.choice([-1.0, 0.0, 1.0], n)
-    C = half + half.T
-    q[rng.integers(n)] = 1.0
-    basis = np.linalg.svd(q[None, :])[2][1:]
-    t, s = cp.Variable(), cp.Variable()
-    M = C + t * np.outer(q, q)
-    constraints = [s * np.eye(n) - M >> 0] if has_matrix else []
-    problem = cp.Problem(cp.Minimize(s if has_matrix else cp.lambda_max(M)), constraints)
-    return problem, float(np.linalg.eigvalsh(basis @ C @ basis.T)[-1])
-
-
 @pytest.mark.parametrize("has_matrix", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_duals_without_interior_leave_no_gap(seed: int, has_matrix: bool) -> None:
@@ -111,6 +94,17 @@ def test_duals_without_interior_leave_no_gap(seed: int, has_matrix: bool) -> Non
     assert certificate.lower <= infimum + 1e-12 and certificate.upper >= infimum - 1e-12
     assert certificate.scaled_gap <= 1e-8
     assert certificate.point is not None
+
+
+@pytest.mark.thorough_cases("4")
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_matrix_that_nothing_else_contains_spoils_no_relaxation(n: int) -> None:
+    """The only multiplier of an unrelated matrix is 0, which lies in no interior."""
+    problem, infimum = dual_without_interior(3, has_matrix=False)
+    Y = cp.Variable((n, n), symmetric=True)
+    certificate = certify_problem(cp.Problem(problem.objective, [Y >> 0]), solver="auto")
+    assert certificate.lower <= infimum + 1e-12 and certificate.upper >= infimum - 1e-12
+    assert certificate.scaled_gap <= 1e-8
 
 
 def test_an_answer_alone_has_no_relaxation() -> None:

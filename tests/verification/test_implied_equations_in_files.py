@@ -187,6 +187,7 @@ def test_implied_rows_are_0_at_feasible_points(constraints: Any, item: ImpliedEq
             assert sum(float(value) * values[names[k]] for k, value in row.items()) + float(offset) == 0
 
 
+@pytest.mark.thorough_cases("null vector-20")
 @pytest.mark.parametrize(("name", "size"), [("square", 2), ("null vector", 20)])
 def test_implications_that_combine_too_many_coefficients_are_rejected_before_the_work(
     name: str, size: int, monkeypatch: pytest.MonkeyPatch

@@ -109,14 +109,7 @@ def certify_problem_command(
     """
     tol = check_tolerance("tol", tol)
     paths = _output_paths(problem, save)
-    if exactness.decimal and not exactness.exact:
-        raise OptionError("--decimal is for exact optima: pass --exact too, or leave it out.")
-    if exactness.exact:
-        if reading != ReadingOptions() or explain:
-            raise OptionError(
-                "--exact takes --decimal, --save and --json only; got --solver, --tolerance, --relaxation or "
-                "--explain. Leave it out, or leave out --exact."
-            )
+    if _is_exact(problem, exactness, has_further_options=explain or reading != ReadingOptions()):
         return _certify_exactly(problem, exactness.decimal, paths, json)
     if len(problem) > 1:
         if explain:
@@ -144,6 +137,41 @@ def certify_problem_command(
     if save is not None:  # last: the result is printed whether a file can be written or not
         certificate.save(save, {"problem": place})
     return 1 if is_refuted else 0
+
+
+def _is_exact(places: list[str], exactness: ExactOptions, has_further_options: bool) -> bool:
+    """Return whether exact optima are asked for.
+
+    Parameters
+    ----------
+    places
+        The problems.
+    exactness
+        The options of exact optima.
+    has_further_options
+        Whether there are options that exact optima do not have.
+
+    Raises
+    ------
+    OptionError
+        The options, or an option and a problem, exclude each other.
+    """
+    if not exactness.exact:
+        if exactness.decimal:
+            raise OptionError("--decimal is for exact optima: pass --exact too, or leave it out.")
+        return False
+    if has_further_options:
+        raise OptionError(
+            "--exact takes --decimal, --save and --json only; got --solver, --tolerance, --relaxation or --explain. "
+            "Leave it out, or leave out --exact."
+        )
+    for place in places:
+        if file_suffix(Path(place)) not in ENDINGS:
+            raise OptionError(
+                f"--exact needs a file of a linear or quadratic program, ending in {', '.join(ENDINGS)}; got "
+                f"{place!r}. Pass such a file, or leave out --exact."
+            )
+    return True
 
 
 def _output_paths(places: list[str], save: str | None) -> list[str | None]:
@@ -239,17 +267,9 @@ def _certify_exactly(places: list[str], decimal: bool, paths: list[str | None], 
 
     Raises
     ------
-    OptionError
-        A place is no file of a program.
     ProblemError
         A program is not convex; the message has its file.
     """
-    for place in places:
-        if file_suffix(Path(place)) not in ENDINGS:
-            raise OptionError(
-                f"--exact needs a file of a linear or quadratic program, ending in {', '.join(ENDINGS)}; got "
-                f"{place!r}. Pass such a file, or leave out --exact."
-            )
     programs, documents = [load_problem(place) for place in places], list[dict[str, Any]]()
     for place, program, path in zip(places, programs, paths, strict=True):
         try:

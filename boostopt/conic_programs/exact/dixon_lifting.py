@@ -195,8 +195,8 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     pointers = np.concatenate([[0], np.cumsum([len(places) for places in pattern])])
     places = np.array([k for row in pattern for k in row], dtype=np.int32)
     graph: Any = scipy.sparse.csr_matrix((np.ones(len(places)), places, pointers), shape=(size, size))
-    partner = scipy.sparse.csgraph.maximum_bipartite_matching(graph, perm_type="column")
-    if (partner < 0).any():
+    partner = _perfect_matching(pattern)
+    if partner is None:
         raise SingularSystemError("the nucleus has no matching of its rows and columns")
     row_of_column = np.empty(size, dtype=np.int32)
     row_of_column[partner] = np.arange(size)
@@ -207,7 +207,7 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     block_of_column = labels[row_of_column].tolist()
     blocks: list[_Block] = [([], []) for _ in range(n_blocks)]
     predecessors: dict[int, set[int]] = {k: set() for k in range(n_blocks)}
-    for row, places_of_row, column, label in zip(rows, pattern, partner.tolist(), labels.tolist(), strict=True):
+    for row, places_of_row, column, label in zip(rows, pattern, partner, labels.tolist(), strict=True):
         blocks[label][0].append(row)
         blocks[label][1].append(columns[column])
         predecessors[label].update(block_of_column[k] for k in places_of_row)
@@ -216,8 +216,53 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     return [blocks[k] for k in TopologicalSorter(predecessors).static_order()]
 
 
-def _round_down(value: fmpq, n_digits: int) -> fmpq:
-    """Return a number rounded down to so many binary digits after the point."""
+def _perfect_matching(rows: Sequence[Sequence[int]]) -> list[int] | None:
+    """Return a column with an entry for each row, all of them different; None if there are none.
+
+    This is algorithm 575 of Duff (1981): `maximum_bipartite_matching` of SciPy 1.17 does not end in minutes on some
+    matrices of 2,000 rows.
+
+    Parameters
+    ----------
+    rows
+        The columns of the entries of each row, of a square matrix.
+    """
+    size = len(rows)
+    column_of_row, row_of_column = [-1] * size, [-1] * size
+    n_matched = [0] * size  # the first columns of each row that have rows, and keep some row
+    last_root = [-1] * size  # the last row from which each column was reached
+    for root in range(size):
+        path, places, column = [root], [0], -1
+        while path and column < 0:
+            row = path[-1]
+            entries = rows[row]
+            while n_matched[row] < len(entries) and row_of_column[entries[n_matched[row]]] >= 0:
+                n_matched[row] += 1
+            if n_matched[row] < len(entries):
+                column = entries[n_matched[row]]
+                break
+            while places[-1] < len(entries) and last_root[entries[places[-1]]] == root:
+                places[-1] += 1
+            if places[-1] == len(entries):
+                path.pop()
+                places.pop()
+                continue
+            next_column = entries[places[-1]]
+            last_root[next_column] = root
+            path.append(row_of_column[next_column])
+            places.append(0)
+        if not path:
+            return None
+        for row in reversed(path):  # each takes the column of the next one
+            row_of_column[column] = row
+            column_of_row[row], column = column, column_of_row[row]
+    return column_of_row
+
+
+def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
+    """Return a number rounded down to so many binary digits after the point; itself if this is None."""
+    if n_digits is None:
+        return value
     return fmpq((int(value.p) << n_digits) // int(value.q), 1 << n_digits)
 
 

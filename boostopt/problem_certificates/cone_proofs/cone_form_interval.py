@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
 from boostopt.conic_programs.exact.exact_optimum import RationalProof
@@ -41,6 +42,7 @@ from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions impor
     EquationSystem,
     equations_with_remainders,
     independent_equations,
+    products_in_fractions,
 )
 from boostopt.problem_certificates.cone_proofs.exponential.geometric_programs import geometric_program
 from boostopt.problem_certificates.cone_proofs.primal_bound import (
@@ -423,6 +425,8 @@ class FormCertifier:
                 rows, cones = reduced.lifted(self.form, answer.rows, answer.cones)
                 point = Multipliers(np.zeros(0), rows, cones, np.zeros(self.form.n))
                 bound = dual_bound(self.form, point, REFINED, self.shifts, face=face)
+                if bound.point is not None:
+                    bound = replace(bound, point=replace(bound.point, face=face))
                 has_bound = self.interval.use_bound(bound)
             if has_bound:
                 points = points or FacePoints(self.form, reduced, direction)
@@ -723,7 +727,8 @@ def interval_with_remainders(form: ConeForm, goal: float) -> FormInterval:
     interval = FormCertifier(replace(form, E=E, e=e), goal).run()
     point = interval.multipliers
     if point is not None:
-        interval.multipliers = replace(point, y=np.asarray(changes.T @ point.y))
+        exact_y = products_in_fractions(scipy.sparse.csr_array(changes.T), point.y)  # floats lose what cancels in them
+        interval.multipliers = replace(point, y=np.asarray(changes.T @ point.y), exact_y=exact_y)
     return interval
 
 

@@ -32,12 +32,19 @@ class ProgramMultipliers:
         The point of the tangent of the quadratic form, shape (n,).
     exact_cones
         Those of the cones in fractions, where floats do not hold enough of their digits; else None.
+    null_vectors
+        For each cone a matrix of whole numbers whose columns its multiplier, a matrix, maps to 0; None if they are not
+        known. A matrix of the shape (0, 0) says nothing.
+    exact_y
+        Those of the rows in fractions, where floats lose what cancels in them; else None.
     """
 
     y: Float[Array, " m"]
     cones: tuple[Float[Array, " _"], ...]
     w: Float[Array, " n"]
     exact_cones: tuple[Sequence[Fraction], ...] | None = None
+    null_vectors: tuple[Float[Array, "order r"], ...] | None = None
+    exact_y: Sequence[Fraction] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,4 +182,14 @@ def _by_rows(program: ConicProgram, form: ConeForm, multipliers: Multipliers) ->
     for group, values in zip(form.groups, multipliers.exact_cones or (), strict=False):
         exact_parts |= {k: values[i * group.size : (i + 1) * group.size] for i, k in enumerate(group.positions)}
     exact_cones = None if multipliers.exact_cones is None else tuple(exact_parts[k] for k in order)
-    return ProgramMultipliers(y, tuple(parts[k] for k in order), multipliers.w, exact_cones)
+    null_vectors = None
+    if multipliers.face is not None:
+        pairs = zip(form.groups, multipliers.face.null_vectors, strict=True)
+        vectors = {k: Q for group, matrices in pairs for k, Q in zip(group.positions, matrices, strict=True)}
+        null_vectors = tuple(vectors.get(k, np.zeros((0, 0))) for k in order)
+    exact_y = None
+    if multipliers.exact_y is not None:
+        exact_y = list(map(Fraction, y.tolist()))
+        for i, value in zip(np.flatnonzero(is_equation).tolist(), multipliers.exact_y, strict=True):
+            exact_y[i] = value
+    return ProgramMultipliers(y, tuple(parts[k] for k in order), multipliers.w, exact_cones, null_vectors, exact_y)

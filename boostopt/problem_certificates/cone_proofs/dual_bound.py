@@ -79,6 +79,10 @@ class Multipliers:
         The point of the tangent.
     exact_cones
         Those of the cones in fractions, where floats do not hold enough of their digits; else None.
+    face
+        The face of semidefinite cones in which they lie exactly; None if no face is used.
+    exact_y
+        Those of the equations in fractions, where they are so large that floats lose what cancels in them; else None.
     """
 
     y: Float[Array, " p"]
@@ -86,6 +90,8 @@ class Multipliers:
     cones: list[Float[Array, " _"]]
     w: Float[Array, " n"]
     exact_cones: list[list[Fraction]] | None = None
+    face: DualFace | None = None
+    exact_y: list[Fraction] | None = None
 
     def blend(self, end: Multipliers, fraction: float) -> Multipliers:
         """Return the point on the segment to anend."""

@@ -368,7 +368,7 @@ def independent_equations(
     if not is_open.all():
         if point[~is_open].any():
             fixed = np.where(is_open, 0.0, point)
-            sides = [side - total for side, total in zip(sides, _exact_products(part, fixed), strict=True)]
+            sides = [side - total for side, total in zip(sides, products_in_fractions(part, fixed), strict=True)]
         part = columns_of(part, is_open)
     for min_pivot in MIN_PIVOTS:
         independent = _numerically_independent(part, sizes[is_open], min_pivot)
@@ -622,10 +622,10 @@ def _hold_exactly(A: Any, b: Float[Array, " m"], point: Float[Array, " n"]) -> b
     is_exact = (np.abs(A.data * values) >= SMALLEST_EXACT_PRODUCT) | (A.data == 0) | (values == 0)
     if is_exact.all() and np.isfinite(errors).all():
         return not residual.any()  # exact sums, rounded once
-    return all(total == Fraction(side) for total, side in zip(_exact_products(A, point), b.tolist(), strict=True))
+    return all(total == Fraction(side) for total, side in zip(products_in_fractions(A, point), b.tolist(), strict=True))
 
 
-def _exact_products(A: Any, x: Float[Array, " n"]) -> list[Fraction]:
+def products_in_fractions(A: Any, x: Float[Array, " n"]) -> list[Fraction]:
     """Return A x in fractions."""
     results = list[Fraction]()
     for i in range(A.shape[0]):

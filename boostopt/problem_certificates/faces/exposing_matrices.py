@@ -7,6 +7,7 @@ facial reduction (Borwein and Wolkowicz 1981, Drusvyatskiy and Wolkowicz 2017).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -68,6 +69,22 @@ def _simple_fractions(row: Float[Array, " n"]) -> list[Fraction]:
     return []
 
 
+@dataclass(frozen=True)
+class ExposedSpace:
+    """Null vectors of a semidefinite matrix, and a positive definite M: with them as columns of V, V M Vᵀ exposes it.
+
+    Attributes
+    ----------
+    basis
+        The vectors; there may be none.
+    weights
+        M, a square array of fractions.
+    """
+
+    basis: Sequence[PivotVector]
+    weights: Any
+
+
 def exposed_vectors(
     problem: ReadProblem, proposals: Sequence[Sequence[PivotVector]]
 ) -> Sequence[Sequence[PivotVector]]:
@@ -80,17 +97,27 @@ def exposed_vectors(
     proposals
         A basis for each semidefinite matrix, which may be empty.
     """
+    spaces = exposed_spaces(problem, proposals)
+    return [[] for _ in proposals] if spaces is None else [space.basis for space in spaces]
+
+
+def exposed_spaces(problem: ReadProblem, proposals: Sequence[Sequence[PivotVector]]) -> Sequence[ExposedSpace] | None:
+    """Return null vectors that the equations of a problem imply, with exposing matrices; None if there are none.
+
+    The arguments are those of `exposed_vectors`.
+    """
     bases = list(proposals)
     for _ in range(2):
         spans = _exposing_spans(problem, bases)
         weights = _largest_weights(spans)
         if weights is None:
-            break
-        exact = [Fraction(value).limit_denominator(WEIGHT_DENOMINATOR) for value in weights.tolist()]
-        if all(_is_positive_definite(span, exact) for span in spans if len(span)):
-            return bases
+            return None
+        exact = np.array([Fraction(value).limit_denominator(WEIGHT_DENOMINATOR) for value in weights.tolist()], object)
+        matrices = [np.tensordot(exact, span, 1) if len(span) else np.zeros((0, 0), object) for span in spans]
+        if all(map(_is_positive_definite, matrices)):
+            return [ExposedSpace(*pair) for pair in zip(bases, matrices, strict=True)]
         bases = [_range_basis(basis, span, weights) for basis, span in zip(bases, spans, strict=True)]
-    return [[] for _ in proposals]
+    return None
 
 
 def _exposing_spans(problem: ReadProblem, bases: Sequence[Sequence[PivotVector]]) -> list[Any]:
@@ -178,10 +205,9 @@ def _largest_weights(spans: Sequence[Any]) -> Float[Array, " b"] | None:
     return values if any(np.trace(np.tensordot(values, part, 1)) > MIN_EIGENVALUE for part in parts) else None
 
 
-def _is_positive_definite(span: Any, weights: Sequence[Fraction]) -> bool:
-    """Return whether a sum of matrices is proved positive definite."""
-    total = np.tensordot(np.array(weights, object), span, 1)
-    return cholesky([ball(Fraction(value)) for value in total.ravel().tolist()], len(total)) is not None
+def _is_positive_definite(matrix: Any) -> bool:
+    """Return whether a matrix of fractions is proved positive definite."""
+    return cholesky([ball(Fraction(value)) for value in matrix.ravel().tolist()], len(matrix)) is not None
 
 
 def _range_basis(basis: Sequence[PivotVector], span: Any, weights: Float[Array, " b"]) -> list[PivotVector]:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Bool, Float
@@ -20,6 +21,7 @@ from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
 from boostopt.problem_certificates.cone_proofs.cone_form import cone_form, row_norms
 from boostopt.problem_certificates.cone_proofs.cone_membership import distances
 from boostopt.problem_certificates.cone_proofs.conic_program_proof import ProgramMultipliers
+from boostopt.problem_certificates.cone_proofs.enclosed_equation_solutions import equations_with_remainders
 from boostopt.problem_certificates.cone_proofs.primal_bound import point_with_sizes
 from boostopt.verification.conic_files.conic_statement import triangle_rows
 from boostopt.verification.conic_files.rational_equation_solutions import exact_products, solution_near
@@ -65,10 +67,12 @@ def exact_point(
     """
     form = cone_form(program)
     start, sizes = point_with_sizes(form, x, 0.0)
-    sides = [program.to_fraction(side) for side in form.e.tolist()]
+    with_remainders = equations_with_remainders(form.E, form.e) if program.cones else None
+    matrix, numbers, _ = with_remainders or (form.E, form.e, None)
+    sides = [program.to_fraction(side) for side in numbers.tolist()]
     values = [program.to_fraction(value) if is_end else Fraction(value) for value, is_end in _with_ends(program, start)]
     values = values if exact_x is None else exact_x
-    return solution_near(form.E, sides, values, sizes, program.to_fraction)
+    return solution_near(matrix, sides, values, sizes, program.to_fraction)
 
 
 def exact_ray(program: ConicProgram, ray: Float[Array, " n"]) -> list[Fraction] | None:
@@ -99,9 +103,11 @@ def exact_multipliers(
     """
     if not has_objective:
         program = replace(program, P=None, c=np.zeros(program.shape[1]))
-    system = _reduced_cost_system(program)
+    system, faces = _reduced_cost_system(program), _face_equations(program, multipliers.null_vectors)
     start, sizes = _start(program, multipliers)
     values = list(map(Fraction, start.tolist()))
+    if multipliers.exact_y is not None:
+        values[: program.shape[0]] = multipliers.exact_y
     if multipliers.exact_cones is not None:
         place = program.shape[0]
         for cone, exact in zip(program.cones, multipliers.exact_cones, strict=True):
@@ -113,7 +119,9 @@ def exact_multipliers(
     is_equation: Bool[Array, " n"] = ~has_low & ~has_high
     for _ in range(MAX_ROUNDS):
         rows = np.flatnonzero(is_equation)
-        solution = solution_near(system[rows], [costs[j] for j in rows], values, sizes, program.to_fraction)
+        equations: Any = system[rows] if faces is None else scipy.sparse.vstack([system[rows], faces], format="csr")
+        sides = [costs[j] for j in rows] + [Fraction(0)] * (equations.shape[0] - len(rows))
+        solution = solution_near(equations, sides, values, sizes, program.to_fraction)
         if solution is None:
             return None
         products = exact_products(system, solution, program.to_fraction)
@@ -144,6 +152,26 @@ def _reduced_cost_system(program: ConicProgram) -> Any:
     return scipy.sparse.csr_array(scipy.sparse.hstack(blocks, format="csr"))
 
 
+def _face_equations(program: ConicProgram, null_vectors: Sequence[Array] | None) -> Any | None:
+    """Return the equations Z q = 0 of the multipliers, in compressed rows; None if there are none."""
+    if null_vectors is None or not any(Q.size for Q in null_vectors):
+        return None
+    blocks: list[Any] = [scipy.sparse.csr_array((0, program.shape[0]))]
+    for cone, Q in zip(program.cones, null_vectors, strict=True):
+        rows, order = triangle_rows(cone), len(Q)
+        parts: list[Any] = [scipy.sparse.csr_array((0, len(rows)))]
+        if Q.size:
+            positions = np.zeros(order**2, dtype=int)
+            positions[rows] = np.arange(len(rows))
+            positions = positions.reshape(order, order)
+            places = np.repeat(np.arange(order), order), np.maximum(positions, positions.T).ravel()
+            parts += [scipy.sparse.coo_array((np.tile(q, order), places), (order, len(rows))) for q in Q.T]
+        blocks.append(scipy.sparse.vstack(parts))
+    if program.P is not None:
+        blocks.append(scipy.sparse.csr_array((0, program.shape[1])))
+    return scipy.sparse.block_diag(blocks, format="csr")
+
+
 def _are_off_diagonal(cone: ConeConstraint) -> Bool[Array, " rows"]:
     """Return which rows that a file states are entries of a matrix off its diagonal."""
     rows = triangle_rows(cone)
@@ -163,13 +191,18 @@ def _start(program: ConicProgram, multipliers: ProgramMultipliers) -> tuple[Floa
     norms = np.maximum(row_norms(scipy.sparse.csr_array(program.A)), 1e-12)
     free_sizes = np.maximum(np.abs(y), max(1.0, scale) / norms)
     parts, sizes = [y], [np.where(has_low & has_high, free_sizes, np.abs(y))]
-    depths = dict[int, float]()
+    depths, null_vectors = dict[int, float](), multipliers.null_vectors or [np.zeros((0, 0))] * len(program.cones)
     for group in form.groups:
         z = np.concatenate([multipliers.cones[k] for k in group.positions])
         depths |= dict(zip(group.positions, distances(group, z, is_dual=True).tolist(), strict=True))
     for k, cone in enumerate(program.cones):
         z, rows = multipliers.cones[k], triangle_rows(cone)
         depth = depths[k] if math.isfinite(depths[k]) else 0.0
+        if null_vectors[k].size:
+            V = scipy.linalg.null_space(null_vectors[k].T)
+            image = V.T @ z.reshape(len(V), -1) @ V
+            depth = float(np.linalg.eigvalsh((image + image.T) / 2).min(initial=math.inf))
+            depth = depth if math.isfinite(depth) else 1.0
         size = np.full(len(z), max(depth, 0.0))
         if cone.kind == "semidefinite":
             matrix = z.reshape(math.isqrt(len(z)), -1)

@@ -34,10 +34,20 @@ Row = tuple[Mapping[int, Fraction], Fraction]
 """The coefficients of x, and the constant, of an affine function."""
 
 
-def proposed_points(answer: ProblemAnswer, problem: Problem) -> Iterator[ScaledVector]:
-    """Yield points that satisfy the equalities exactly, and in turn the inequalities that are nearly equalities."""
+def proposed_points(answer: ProblemAnswer, problem: Problem, equations: Sequence[Row] = ()) -> Iterator[ScaledVector]:
+    """Yield points that satisfy the equalities exactly, and in turn the inequalities that are nearly equalities.
+
+    Parameters
+    ----------
+    answer
+        The answer.
+    problem
+        The problem as the checker reads it.
+    equations
+        Further equations of x that the constraints imply.
+    """
     read = answer.problem
-    implied = _implied_rows(read)
+    implied = [*_implied_rows(read), *equations]
     candidates = [(answer.x, True)]  # at a vertex, the multipliers say which inequalities are equalities
     if answer.feasible is not None:
         candidates.append((midpoints(answer.feasible.x), False))

@@ -125,6 +125,8 @@ def _norm_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped:
     """Return slopes in the unit ball of the dual norm; a direction in the tangent plane costs little."""
     q = 2.0 if isinstance(atom, EuclideanNorm) else float(atom.p / (atom.p - 1))
     size = sum(abs(float(value)) ** q for value in values) ** (1 / q)
+    if is_snapped and max(map(abs, values), default=ZERO) > 1 - Fraction(SNAP_TOL):  # next to a unit vector
+        return GroupSlopes([Fraction(round(value)) for value in values], [])
     factor = (ONE - max(inset, Fraction(1, 2**50))) / Fraction(max(size, 1.0))
     if isinstance(atom, EuclideanNorm) and size > 0.5:  # the length to 200 bits
         squares = sum(value * value for value in values)

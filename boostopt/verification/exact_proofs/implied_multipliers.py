@@ -12,19 +12,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import flint
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt.conic_programs.exact.rationals import to_fmpq, to_fraction
 from boostopt.problem_certificates.arithmetic.balls import ball
+from boostopt.problem_certificates.faces.exposing_matrices import exposed_spaces
 from boostopt.problem_certificates.faces.implied_equations import (
     principal_part,
     proposed_null_vectors,
     with_affine_rows,
 )
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
+from boostopt.problem_certificates.problem_certificate import MAX_FACIAL_REDUCTIONS
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
-from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Multipliers, Problem, Rows
+from boostopt.verification.problem_kernel.problem_schema import (
+    ExposedFace,
+    ImpliedEquations,
+    Multipliers,
+    Problem,
+    Rows,
+)
 from boostopt.verification.trusted_kernel.json_parsing import Rejected
 
 Limits = Mapping[frozenset[int], Sequence[tuple[str, int]]]
@@ -61,6 +71,111 @@ def proposed_implications(
     return result
 
 
+def exposed_implications(
+    read: ReadProblem, problem: Problem, implications: Sequence[tuple[ImpliedEquations, Rows]]
+) -> list[tuple[ImpliedEquations, Rows]]:
+    """Return implications, and those of exposing matrices after them; the same ones if there are none of these.
+
+    Parameters
+    ----------
+    read, problem
+        The problem as it was read, and as the checker reads it.
+    implications
+        The constraints that imply equations without exposing matrices, and these.
+    """
+    result = list(implications)
+    for _ in range(MAX_FACIAL_REDUCTIONS):
+        extended = with_implied_rows(read, problem, result)
+        if not extended.read.matrices:
+            break
+        proposal = max_slack_point(extended.read, Promotions())
+        item = None if proposal is None else _exposed_item(extended, problem, proposal.x)
+        if item is None:
+            break
+        result = list(extended.implications)
+        try:
+            result.append((item, implied_rows(problem, item, [rows for _, rows in result])))
+        except Rejected:
+            break
+    return result
+
+
+def _exposed_item(extended: ProblemWithEquations, problem: Problem, x: Float[Array, " n"]) -> ImpliedEquations | None:
+    """Return the equations that exposing matrices imply, with faces of the matrices as they are written."""
+    read = extended.read
+    z = np.append(x, np.zeros(read.n_values - read.n))
+    proposals = [proposed_null_vectors(item, z) if item.rows.is_affine(read.n) else [] for item in read.matrices]
+    spaces = exposed_spaces(read, proposals)
+    if spaces is None:
+        return None
+    faces, target = list[ExposedFace](), list[tuple[Fraction, Mapping[int, Fraction], Fraction]]()
+    numbers = [k for k, places in enumerate(extended.places) if places]
+    for k, space, (size, entries) in zip(numbers, spaces, extended.problem.matrices, strict=True):
+        vectors = [vector for _, vector in space.basis]
+        for first, row in zip(vectors, space.weights.tolist(), strict=True):
+            for second, weight in zip(vectors, row, strict=True):
+                target += [
+                    (weight * a * b, entries.rows[i * size + j], entries.offsets[i * size + j])
+                    for i, a in enumerate(first)
+                    for j, b in enumerate(second)
+                    if weight * a * b
+                ]
+        if vectors:
+            places, order = extended.places[k], problem.matrices[k][0]
+            whole = [_whole_vector(vector, places, order) for vector in vectors]
+            scales = [scale for scale, _ in whole]
+            weights = [
+                [Fraction(value) / (a * b) for value, b in zip(row, scales, strict=True)]
+                for row, a in zip(space.weights.tolist(), scales, strict=True)
+            ]
+            faces.append(ExposedFace(k, [vector for _, vector in whole], weights))
+    equations = _multiples(extended.problem.equalities, target)
+    if equations is None:
+        return None
+    lists = [*(row for face in faces for row in face.weights), equations]
+    scale = math.lcm(*(value.denominator for values in lists for value in values))
+    faces = [replace(face, weights=[[value * scale for value in row] for row in face.weights]) for face in faces]
+    return ImpliedEquations("matrices", 0, [], None, [], faces, [value * scale for value in equations])
+
+
+def _whole_vector(vector: Sequence[Fraction], places: Sequence[int], order: int) -> tuple[int, list[Fraction]]:
+    """Return a vector of some rows of a matrix as one of all rows, times a number that makes it whole; and this."""
+    scale, result = math.lcm(*(value.denominator for value in vector)), [Fraction(0)] * order
+    for place, value in zip(places, vector, strict=True):
+        result[place] = scale * value
+    return scale, result
+
+
+def _multiples(
+    equations: Rows, terms: Sequence[tuple[Fraction, Mapping[int, Fraction], Fraction]]
+) -> list[Fraction] | None:
+    """Return multiples of equations whose sum is minus that of some terms; None if there are none.
+
+    Parameters
+    ----------
+    equations
+        The equations.
+    terms
+        Weights with rows and their offsets.
+    """
+    sums = dict[int, Fraction]()
+    for weight, row, offset in terms:
+        for k, value in [*row.items(), (-1, offset)]:
+            sums[k] = sums.get(k, Fraction(0)) + weight * value
+    columns = [{**row, -1: offset} for row, offset in zip(equations.rows, equations.offsets, strict=True)]
+    keys = sorted({key for column in (*columns, sums) for key in column})
+    width = len(columns) + 1
+    entries = [to_fmpq(Fraction(column.get(key, 0))) for key in keys for column in (*columns, sums)]
+    reduced, rank = flint.fmpq_mat(len(keys), width, entries).rref()
+    result = [Fraction(0)] * len(columns)
+    for i in range(rank):
+        place = next(j for j in range(width) if reduced[i, j] != 0)
+        if place == len(columns):
+            return None
+        result[place] = -to_fraction(reduced[i, len(columns)])
+    return result
+
+
 @dataclass(frozen=True)
 class ProblemWithEquations:
     """A problem with equations that its constraints imply as its last equalities, and no longer with these constraints.
@@ -84,10 +199,11 @@ class ProblemWithEquations:
     def split(self, multipliers: Multipliers, problem: Problem) -> Multipliers:
         """Return multipliers of this problem as multipliers of the problem as it is written."""
         start, implied = len(problem.equalities), list[ImpliedEquations]()
+        has_chain = any(item.faces for item, _ in self.implications)  # then later items count the rows of earlier ones
         for item, rows in self.implications:
             numbers = multipliers.equalities[start : start + len(rows)]
             start += len(rows)
-            if any(numbers):
+            if any(numbers) or has_chain:
                 implied.append(replace(item, multipliers=numbers))
         remaining, matrices = iter(multipliers.matrices), list[list[Fraction]]()
         for (size, _), places in zip(problem.matrices, self.places, strict=True):
@@ -129,7 +245,7 @@ def with_implied_rows(
     form = read.objective.form().of_entries(entries, (len(entries),))
     duals = {"inequality": read.inequalities.duals.copy(), "equality": read.equalities.duals.copy()}
     for item, _ in implications:
-        if item.constraint != "matrix":
+        if item.constraint in duals:
             duals[item.constraint][item.place] = 0.0
     equalities = replace(read.equalities, duals=duals["equality"])
     parts = [
@@ -166,6 +282,13 @@ def _independent_implications(
     """
     places, result = [list(range(size)) for size, _ in problem.matrices], list[tuple[ImpliedEquations, Rows]]()
     for item, rows in implications:
+        for face in item.faces:
+            for j, vector in enumerate(face.vectors):
+                rest = places[face.place]
+                later = face.vectors[j + 1 :]
+                pivots = [i for i in rest if vector[i] and not any(further[i] for further in later)]
+                if pivots and not any(value for i, value in enumerate(vector) if i not in rest):
+                    rest.remove(pivots[0])
         if item.constraint == "matrix":
             rest = places[item.place]
             if any(value for i, value in enumerate(item.vector) if i not in rest):

@@ -2,8 +2,10 @@
 
 Let f >= 0 be 0 only where some linear functions of its arguments are 0. A sum of such atoms with positive factors, and
 of an affine part that is not negative on feasible points, is at most 0 only where every term is 0. If E is positive
-semidefinite and vᵀ E v <= 0, then E v = 0. So these rows are 0 at every feasible point, and may have any multipliers:
-the Lagrangian of the constraints as they are written need not have a bound that is attained, or even near.
+semidefinite and vᵀ E v <= 0, then E v = 0. If a sum of <V M Vᵀ, E>, for some matrices E and positive definite M, plus
+multiples of equations is 0 at every point, then E V = 0 for each of them. So these rows are 0 at every feasible point,
+and may have any multipliers: the Lagrangian of the constraints as they are written need not have a bound that is
+attained, or even near.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from boostopt.verification.problem_kernel.atoms import (
 )
 from boostopt.verification.problem_kernel.matrix_atoms import MatrixFraction, NuclearNorm, SpectralNorm
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Problem, Rows
-from boostopt.verification.problem_kernel.rationals_and_balls import ZERO
+from boostopt.verification.problem_kernel.rationals_and_balls import ZERO, is_positive, pivots_of
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
 Combination = Sequence[tuple[int, Fraction]]
@@ -52,7 +54,7 @@ ATOMS_OF_SIZES = (
 """Atoms that are never negative, and 0 only where all arguments are."""
 
 
-def implied_rows(problem: Problem, item: ImpliedEquations) -> Rows:
+def implied_rows(problem: Problem, item: ImpliedEquations, earlier: Sequence[Rows] = ()) -> Rows:
     """Return affine functions that are 0 at every feasible point; Rejected if the constraint does not imply any.
 
     Parameters
@@ -61,7 +63,11 @@ def implied_rows(problem: Problem, item: ImpliedEquations) -> Rows:
         The problem.
     item
         The constraint that implies them, and the constraint, if one is needed, by which a term is not negative.
+    earlier
+        Affine functions that are proved to be 0 at every feasible point; exposing matrices may use them as equations.
     """
+    if item.constraint == "matrices":
+        return _rows_of_faces(problem, item, earlier)
     if item.constraint == "matrix":
         return _rows_of_null_vector(problem, item)
     rows = problem.inequalities if item.constraint == "inequality" else problem.equalities
@@ -128,16 +134,7 @@ def _rows_of_null_vector(problem: Problem, item: ImpliedEquations) -> Rows:
     size, entries = problem.matrices[item.place]
     if len(item.vector) != size:
         reject(f"a null vector must have {size} numbers; it has {len(item.vector)}")
-    products = [
-        _combination(
-            [
-                (weight, entries.rows[i * size + j], entries.offsets[i * size + j])
-                for j, weight in enumerate(item.vector)
-                if weight
-            ]
-        )
-        for i in range(size)
-    ]
+    products = _product(entries, item.vector)
     form, offset = _combination(
         [(-weight, *product) for weight, product in zip(item.vector, products, strict=True) if weight]
     )
@@ -145,6 +142,46 @@ def _rows_of_null_vector(problem: Problem, item: ImpliedEquations) -> Rows:
         reject("the form of a null vector must be affine")
     _require_nonnegative(problem, form, offset, item)
     return Rows([row for row, _ in products], [offset for _, offset in products])
+
+
+def _product(entries: Rows, vector: Sequence[Fraction]) -> list[tuple[dict[int, Fraction], Fraction]]:
+    """Return E v as affine functions with their offsets."""
+    size = len(vector)
+    return [
+        _combination(
+            [
+                (weight, entries.rows[i * size + j], entries.offsets[i * size + j])
+                for j, weight in enumerate(vector)
+                if weight
+            ]
+        )
+        for i in range(size)
+    ]
+
+
+def _rows_of_faces(problem: Problem, item: ImpliedEquations, earlier: Sequence[Rows]) -> Rows:
+    """Return E V for the matrices E of some faces, whose exposing matrices are a combination of equations."""
+    equations = [problem.equalities, *earlier]
+    if len(item.equations) != sum(map(len, equations)):
+        reject(f"exposing matrices must have {sum(map(len, equations))} multiples of equations")
+    pairs = [pair for rows in equations for pair in zip(rows.rows, rows.offsets, strict=True)]
+    terms = [(weight, *pair) for weight, pair in zip(item.equations, pairs, strict=True) if weight]
+    result = list[tuple[dict[int, Fraction], Fraction]]()
+    for face in item.faces:
+        M, V = face.weights, face.vectors
+        pivots = pivots_of(M)
+        is_symmetric = all(M[i][j] == M[j][i] for i in range(len(M)) for j in range(i))
+        if not is_symmetric or pivots is None or not all(map(is_positive, pivots)):
+            reject("the weights of a face must be a positive definite matrix")
+        for j, vector in enumerate(V):
+            products = _product(problem.matrices[face.place][1], vector)
+            sums = [sum((row[j] * v[i] for row, v in zip(M, V, strict=True)), ZERO) for i in range(len(vector))]
+            terms += [(weight, *product) for weight, product in zip(sums, products, strict=True) if weight]
+            result += products
+    form, offset = _combination(terms)
+    if form or offset:
+        reject("exposing matrices, with the multiples of equations, must add up to 0 at every point")
+    return Rows([row for row, _ in result], [offset for _, offset in result])
 
 
 def _require_nonnegative(problem: Problem, row: Row, offset: Fraction, item: ImpliedEquations) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from boostopt.verification.problem_kernel.atoms import MAX_ENTRY, Atom, SumOfLargest, Vector, entropy_of_size, matrix_of
 from boostopt.verification.problem_kernel.rationals_and_balls import (
+    PRECISION,
     ZERO,
     Number,
     eigenvalues_of,
@@ -20,6 +21,7 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
     is_zero,
     largest,
     logarithm,
+    midpoint,
     nearest_float,
     pair_product,
     pair_sum,
@@ -35,6 +37,15 @@ from boostopt.verification.problem_kernel.rationals_and_balls import (
 
 N_SHIFTS = 12
 """Number of distances from a computed eigenvalue at which a bound of it is tried."""
+
+TINY = Fraction(1, 2**60)
+"""Smallest unit of these distances."""
+
+N_VECTOR_STEPS = 2
+"""Number of steps of inverse iteration in balls."""
+
+MANY = 100
+"""Size of other eigenvalues, in units of the largest one, from which distances in this unit are tried first."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +84,22 @@ class LargestEigenvalue(MatrixAtom):
         except np.linalg.LinAlgError:  # the iteration did not converge: nothing is proved
             return None
         v = [Fraction(entry) for entry in vectors[:, -1].tolist()]
+        nearest = Fraction(float(eigenvalues[-1]))
+        size = Fraction(float(np.abs(eigenvalues).max())) + TINY
+        starts = [(nearest, size)]
+        if size > MANY * (abs(nearest) + TINY):  # floats do not hold the largest one beside the others
+            v = _refined_vector(X, nearest, v)
         products = (pair_product(v[i] * v[j], X[i][j]) for i in range(self.n) for j in range(self.n))
         lower = quotient(total(products), sum(entry * entry for entry in v))
-        size = Fraction(float(np.abs(eigenvalues).max())) + Fraction(1, 2**60)
-        for k in range(N_SHIFTS):  # from 1e-17 to 1e-6 of the size
-            upper = Fraction(float(eigenvalues[-1])) + size * self.n / Fraction(10) ** (17 - k)
-            rest = [[pair_sum(upper if i == j else ZERO, -X[i][j]) for j in range(self.n)] for i in range(self.n)]
-            if is_semidefinite(rest):
-                return union(lower, upper)
+        middle = midpoint(lower)
+        if size > MANY * (abs(middle) + TINY):
+            starts.insert(0, (middle, abs(middle) + TINY))
+        for start, unit in starts:
+            for k in range(N_SHIFTS):  # from 1e-17 to 1e-6 of the size
+                upper = start + unit * self.n / Fraction(10) ** (17 - k)
+                rest = [[pair_sum(upper if i == j else ZERO, -X[i][j]) for j in range(self.n)] for i in range(self.n)]
+                if is_semidefinite(rest):
+                    return union(lower, upper)
         return None
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
@@ -266,6 +285,22 @@ class MatrixFraction(Atom):
         X, P = a[: self.n * self.k], symmetric_part(a[self.n * self.k :], self.n)
         is_falling = all(is_zero(entry) for entry in X) and is_semidefinite(P)
         return ZERO if is_falling else super().asymptotic_slope(a)
+
+
+def _refined_vector(
+    X: Sequence[Sequence[Number]], eigenvalue: Fraction, vector: Sequence[Fraction]
+) -> Sequence[Fraction]:
+    """Return a vector nearer to an eigenvector, by inverse iteration in balls; it only proposes."""
+    n = len(X)
+    shifted = [pair_sum(X[i][j], -eigenvalue if i == j else ZERO) for i in range(n) for j in range(n)]
+    for _ in range(N_VECTOR_STEPS):
+        solution = solve(shifted, vector, n)
+        entries = [] if solution is None else [midpoint(entry) for entry in solution]
+        size = max(map(abs, entries), default=ZERO)
+        if not size:
+            return vector
+        vector = [Fraction(round(entry / size * 2**PRECISION), 2**PRECISION) for entry in entries]
+    return vector
 
 
 def symmetric_part(entries: Vector, n: int) -> list[list[Number]]:

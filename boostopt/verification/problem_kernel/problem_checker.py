@@ -115,8 +115,10 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
         reject("multipliers of the objective and of inequalities must not be negative")
     constant += add_rows(problem.inequalities, multipliers.inequalities, slopes)
     constant += add_rows(problem.equalities, multipliers.equalities, slopes)
+    earlier = list[Rows]()
     for item in multipliers.implied:
-        rows = implied_rows(problem, item)
+        rows = implied_rows(problem, item, earlier)
+        earlier.append(rows)
         if len(rows) != len(item.multipliers):
             reject(f"a constraint implies {len(rows)} equations; it has {len(item.multipliers)} multipliers")
         constant += add_rows(rows, item.multipliers, slopes)

@@ -205,19 +205,43 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class ExposedFace:
+    """Vectors that a matrix maps to 0 at every feasible point, as the columns of V, and a positive definite M.
+
+    Attributes
+    ----------
+    place
+        The position of the matrix.
+    vectors
+        The columns of V.
+    weights
+        The rows of M: an exposing matrix is V M Vᵀ.
+    """
+
+    place: int
+    vectors: Sequence[Sequence[Fraction]]
+    weights: Sequence[Sequence[Fraction]]
+
+
+@dataclass(frozen=True)
 class ImpliedEquations:
     """Equations that a constraint implies, with their multipliers; see `implied_equation_checks`.
 
     Attributes
     ----------
     constraint, place
-        The kind of the constraint, "inequality", "equality" or "matrix", and its position.
+        The kind of the constraint, "inequality", "equality" or "matrix", and its position; or "matrices", and 0.
     vector
         For a matrix E the numbers v with vᵀ E v <= 0 at feasible points; empty for other constraints.
     limit
         The kind and the position of an affine constraint by which a term is not negative; None if bounds suffice.
     multipliers
         One number for each equation.
+    faces
+        For matrices, their faces by an exposing matrix for each.
+    equations
+        For matrices, the multiples of the equalities, and of the equations of earlier items, that add up to minus the
+        exposing matrices times theirs.
     """
 
     constraint: str
@@ -225,6 +249,8 @@ class ImpliedEquations:
     vector: Sequence[Fraction]
     limit: tuple[str, int] | None
     multipliers: Sequence[Fraction]
+    faces: Sequence[ExposedFace] = ()
+    equations: Sequence[Fraction] = ()
 
 
 @dataclass(frozen=True)
@@ -242,7 +268,7 @@ class Multipliers:
     slopes
         The slopes of each group of each atom, one group after the other.
     implied
-        The equations that constraints imply.
+        The equations that constraints imply; those of matrices may use earlier ones.
     """
 
     objective: Fraction
@@ -334,6 +360,8 @@ def _check_work(document: ProblemDocument) -> None:
     if sum((q // (q & -q)).bit_length() for q in denominators if q & (q - 1)) > MAX_ODD_BITS:
         raise SizeLimit(f"the odd parts of all denominators may have {MAX_ODD_BITS:,} bits together; they have more")
     cubes = sum(size**3 for size, _ in problem.matrices)
+    implied = () if document.multipliers is None else document.multipliers.implied
+    cubes += sum(len(face.vectors) ** 3 for item in implied for face in item.faces)
     for node in problem.nodes:
         atom = node.atom.function if isinstance(node.atom, Perspective) else node.atom
         if isinstance(atom, MatrixAtom | QuadraticForm):
@@ -344,7 +372,7 @@ def _check_work(document: ProblemDocument) -> None:
             cubes += len(node.members) * (atom.n + atom.k) ** 3
     if cubes > MAX_CUBES:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
-    combined = _size_of_implications(problem, () if document.multipliers is None else document.multipliers.implied)
+    combined = _size_of_implications(problem, implied)
     if combined > MAX_IMPLIED:
         raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine {combined:,}")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
@@ -355,7 +383,8 @@ def _check_work(document: ProblemDocument) -> None:
 def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations]) -> int:
     """Return the number of coefficients that implied equations combine.
 
-    A null vector combines all entries of its matrix, and another constraint the arguments of all of its atoms.
+    A null vector combines all entries of its matrix, and another constraint the arguments of all of its atoms. Exposing
+    matrices combine the equalities, too, and the equations of all earlier items.
     """
     if not implied:
         return 0
@@ -366,9 +395,13 @@ def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations])
         # Each row of the matrix of a quadratic form combines all arguments.
         n_rows = len(node.atom.P) if isinstance(node.atom, QuadraticForm) else 1
         sizes += [n_rows * sum(lengths[i] for i in group) for group in node.members]
-    result = 0
+    result, equalities = 0, len(problem.equalities) + sum(map(len, problem.equalities.rows))
     for item in implied:
-        if item.constraint == "matrix":
+        if item.constraint == "matrices":
+            # The equations of earlier items have at most as many coefficients as they combine.
+            result += result + equalities
+            result += sum(2 * len(face.vectors) * sizes_of_matrices[face.place] for face in item.faces)
+        elif item.constraint == "matrix":
             result += sizes_of_matrices[item.place]
         else:
             rows = problem.inequalities if item.constraint == "inequality" else problem.equalities
@@ -385,7 +418,9 @@ def _proof_integers(document: ProblemDocument) -> Iterator[int]:
     multipliers = document.multipliers
     if multipliers is not None:
         lists = [multipliers.inequalities, multipliers.equalities, *multipliers.matrices, *multipliers.slopes]
-        lists += [values for item in multipliers.implied for values in (item.vector, item.multipliers)]
+        for item in multipliers.implied:
+            lists += [item.vector, item.multipliers, item.equations]
+            lists += [values for face in item.faces for values in (*face.vectors, *face.weights)]
         for number in (multipliers.objective, *itertools.chain.from_iterable(lists)):
             yield number.numerator
 
@@ -641,7 +676,16 @@ def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
     item = parse_object_with_keys(value, keys, "multipliers")
     matrices, slopes = parse_list(item["matrices"], "matrices"), parse_list(item["slopes"], "slopes")
     implied = [_parse_implied(entry, problem) for entry in parse_list(item.get("implied", []), "implied")]
-    if len({(entry.constraint, entry.place, tuple(entry.vector)) for entry in implied}) != len(implied):
+    keys_of_implied = {
+        (
+            entry.constraint,
+            entry.place,
+            tuple(entry.vector),
+            *((face.place, *map(tuple, face.vectors)) for face in entry.faces),
+        )
+        for entry in implied
+    }
+    if len(keys_of_implied) != len(implied):
         reject("a constraint that implies equations must be stated once")
     if len(matrices) != len(problem.matrices) or len(slopes) != len(problem.nodes):
         reject("there must be one multiplier for each matrix, and one list of slopes for each atom")
@@ -663,6 +707,8 @@ def _parse_multipliers(value: Any, problem: Problem) -> Multipliers:
 
 def _parse_implied(value: Any, problem: Problem) -> ImpliedEquations:
     """Return equations that a constraint implies, with their multipliers."""
+    if parse_object(value, "implied").get("constraint") == "matrices":
+        return _parse_exposed(value, problem)
     item = parse_object_with_keys(value, {"constraint", "place", "vector", "limit", "multipliers"}, "implied")
     kind = parse_choice(item["constraint"], {"inequality", "equality", "matrix"}, "constraint")
     limit = None
@@ -679,6 +725,31 @@ def _parse_implied(value: Any, problem: Problem) -> ImpliedEquations:
         limit,
         _parse_numbers(multipliers, len(multipliers), "implied"),
     )
+
+
+def _parse_exposed(value: Any, problem: Problem) -> ImpliedEquations:
+    """Return the equations of matrices that exposing matrices imply, with their multipliers."""
+    item = parse_object_with_keys(value, {"constraint", "faces", "equations", "multipliers"}, "implied")
+    faces = list[ExposedFace]()
+    for entry in parse_short_list(item["faces"], "faces"):
+        face = parse_object_with_keys(entry, {"place", "vectors", "weights"}, "a face")
+        place = parse_index(face["place"], len(problem.matrices), "place")
+        size, vectors = problem.matrices[place][0], parse_list(face["vectors"], "vectors")
+        weights = parse_list(face["weights"], "weights")
+        if not 0 < len(vectors) <= size or len(weights) != len(vectors):
+            reject(f"a face must have 1 to {size} vectors, and as many rows of weights")
+        faces.append(
+            ExposedFace(
+                place,
+                [_parse_numbers(numbers, size, "vectors") for numbers in vectors],
+                [_parse_numbers(numbers, len(vectors), "weights") for numbers in weights],
+            )
+        )
+    if not faces or len({face.place for face in faces}) != len(faces):
+        reject("there must be faces, one at most for each matrix")
+    lists = [parse_short_list(item[name], name) for name in ("multipliers", "equations")]
+    multipliers, equations = (_parse_numbers(entries, len(entries), "implied") for entries in lists)
+    return ImpliedEquations("matrices", 0, [], None, multipliers, faces, equations)
 
 
 def _number_of(problem: Problem, kind: str) -> int:

@@ -112,8 +112,9 @@ class DualFace:
         """Return an enclosure of Z plus positive multiples of q qᵀ, which is semidefinite only if Z is."""
         parts, start = list[Array](), 0
         for Q in self.null_vectors[k]:
-            order = len(Q)
-            size = np.trace(z[0][start : start + order**2].reshape(order, order)) / order
+            order, rank = Q.shape
+            # A multiplier that maps all vectors to 0 is 0: its entries are those of rounding.
+            size = 1.0 if rank == order else np.trace(z[0][start : start + order**2].reshape(order, order)) / order
             start += order**2
             products = Q @ Q.T  # whole numbers below 2^53
             largest = float(np.abs(products).max(initial=1.0)) or 1.0
