@@ -111,7 +111,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         Whether a further fit continues from the hypotheses of the last fit. It needs the same examples, weights, base,
         reflexive and intercept.
     n_jobs
-        The number of processes for the runs of more than two classes, as in joblib.
+        The number of processes for the runs of more than two classes, and for the folds of nu="auto", as in joblib.
     checkpoint
         The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
         With more than two classes, there is one file for each class, with the number of the class after the name. None
