@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostopt._utils.validation import check_in_memory
 from boostopt.errors import ProblemError, short_repr
 
 MAX_NAMED_COLUMNS = 3
@@ -41,13 +42,14 @@ def require_numeric_columns(X: Any) -> None:
     """Raise ProblemError if a data frame has no columns, one of texts, times or complex numbers, or missing values.
 
     The message names the columns. Of an array, columns with texts or dates are named by their numbers, as `in_words`
-    names features.
+    names features. A Dask collection is refused, because scikit-learn would load it as a whole.
 
     Parameters
     ----------
     X
-        A data frame of pandas or polars, or an array; anything else is accepted.
+        A data frame of pandas or polars, or an array; anything else in memory is accepted.
     """
+    check_in_memory("X", X)
     if isinstance(X, np.ndarray):
         _require_numeric_array(X)
         return
