@@ -196,6 +196,11 @@ def test_a_nu_of_the_cross_validation_comes_without_advice_to_raise_it() -> None
     features, labels = rng.integers(0, 2, (200, 2)), np.where(rng.random(200) < 0.13, "yes", "no")
     (automatic,) = warnings_of(features, labels, nu="auto", scoring="roc_auc")
     assert re.search(r"at nu = 0\.\d{1,4} ", automatic) and "raise nu" not in automatic.lower()
+    assert "rank by the logistic loss" in automatic.lower()
+    (chosen,) = warnings_of(features, labels, nu=0.1)
+    assert "logistic loss" not in chosen
+    (of_loss,) = warnings_of(SQUARE, EXCLUSIVE, formulation="logitboost_cg")
+    assert "rank by" not in of_loss.lower()
 
 
 def test_the_limit_of_nu_is_that_of_the_smallest_class() -> None:

@@ -162,6 +162,7 @@ def _unproved_messages(
     steps = [
         "" if worst.nu is None or not may_raise_nu else recommendations.raise_nu(worst.nu, nu_limit),
         recommendations.narrow_interval if may_narrow else "",
+        RANKING_ADVICE if recommendations.choice_of_nu and worst.nu is not None and len(summaries) == 1 else "",
         "" if is_contradictory else recommendations.better_hypotheses,
         "" if contradiction is None else "add features that tell these rows apart, or correct their labels",
     ]
