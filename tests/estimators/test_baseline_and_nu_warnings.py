@@ -197,8 +197,8 @@ def test_a_nu_of_the_cross_validation_comes_without_advice_to_raise_it() -> None
     (automatic,) = warnings_of(features, labels, nu="auto", scoring="roc_auc")
     assert re.search(r"at nu = 0\.\d{1,4} ", automatic) and "raise nu" not in automatic.lower()
     assert "rank by the logistic loss" in automatic.lower()
-    (chosen,) = warnings_of(features, labels, nu=0.1)
-    assert "logistic loss" not in chosen
+    (of_number,) = warnings_of(features, labels, nu=0.1)
+    assert "logistic loss" not in of_number
     (of_loss,) = warnings_of(SQUARE, EXCLUSIVE, formulation="logitboost_cg")
     assert "rank by" not in of_loss.lower()
 
