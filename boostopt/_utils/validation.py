@@ -263,8 +263,8 @@ def check_in_memory(name: str, values: Any) -> None:
     if is_dask_collection(values):
         raise ProblemError(
             f"{name} must be in the memory of this process; got a Dask collection, {short_repr(values)}. Load it by "
-            f"{name}.compute() if it fits. The rows of BinnedStumps, RawFeatures, GivenMargins and reweight may stay "
-            "on a cluster."
+            f"{name}.compute() if it fits. The rows of BinnedStumps, RawFeatures, GivenMargins, reweight and "
+            'MarginBoostClassifier(base="binned") may stay on a cluster.'
         )
 
 

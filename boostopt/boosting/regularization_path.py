@@ -220,7 +220,7 @@ def path(
             f"a path needs runs that can begin from another run; {formulation_object.name} sets its distribution from "
             "all of its own rounds. Boost at each value separately."
         )
-    oracle = require_oracle(oracle, "multiplicities")
+    oracle = require_oracle(oracle, "a path, whose runs begin from each other")
     schedule = schedule_of(formulation_object, oracle, fixed, options.get("backend", "auto"), record)
     first_values, limited_object = schedule.values(1, None), with_limits(formulation_object, oracle)
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from boostopt._utils.files import check_free_space, is_same_file, resolve_target, write_atomically
+from boostopt._utils.files import is_same_file, resolve_target, write_atomically
 from boostopt._utils.formatting import format_parameters
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
@@ -207,7 +207,6 @@ def validate_output_paths(source: str | None, *paths: str | None, read: Sequence
             )
         remove_partial_files(path)
         remove_partial_files(resolve_target(path))
-        check_free_space(path)
         used_paths.append(path)
 
 

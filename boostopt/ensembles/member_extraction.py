@@ -24,6 +24,7 @@ from boostopt.ensembles.member_hypotheses import (
 )
 from boostopt.ensembles.members import Members
 from boostopt.errors import OptionError, ProblemError, short_repr
+from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.training.one_vs_rest import positive_class_index
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.learners.classifier_hypotheses import VALUE_METHODS, class_name
@@ -110,13 +111,11 @@ def members_of(
     if isinstance(ensemble, Run):
         return _members_of_hypotheses(ensemble.hypotheses, values, ensemble.w)
     names = getattr(ensemble, "feature_names_in_", None)
-    if len(runs := getattr(ensemble, "runs_", ())) > 1:
-        run = runs[_positive_class(ensemble, label).index]
-        return replace(_members_of_hypotheses(run.hypotheses, values, run.w), feature_names=names)
-    # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
-    if isinstance(run := getattr(ensemble, "run_", None), Run):
-        members = _members_of_hypotheses(run.hypotheses, values, run.w)
-        return replace(members, labels=np.asarray(ensemble.classes_), feature_names=names)
+    if isinstance(ensemble, BoostedClassifier) and hasattr(ensemble, "classes_"):
+        positive_class = _positive_class(ensemble, label)
+        hypotheses, w = ensemble.weighted_hypotheses(ensemble.classes_[positive_class.index])
+        members = _members_of_hypotheses(hypotheses, values, w)
+        return replace(members, labels=positive_class.labels, feature_names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
@@ -144,12 +143,6 @@ def _extractor(ensemble: Any) -> Maker:
     """Return the function that extracts the members of an ensemble of this type."""
     if make := _find_extractor(ensemble):
         return make
-    if getattr(ensemble, "classes_", None) is not None and hasattr(ensemble, "certificate_"):
-        raise ProblemError(
-            f"expected a fitted ensemble with its runs; got {short_repr(ensemble)}, which was loaded from a "
-            "file that holds "
-            "none. Fit it again, or keep it by pickle."
-        )
     raise ProblemError(
         f"expected a fitted ensemble: {SUPPORTED_ENSEMBLES}; got {short_repr(ensemble)}. Pass single "
         "classifiers as a list."

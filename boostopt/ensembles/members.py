@@ -216,13 +216,21 @@ def has_same_names(columns: Iterable[Any], fitted: Iterable[Any] | None) -> bool
     if fitted is None:
         return True
     names, fitted_names = list(columns), list(fitted)
-    return names == fitted_names or [str(name).replace(" ", "_") for name in names] == fitted_names
+    return names == fitted_names or list(map(_without_blanks, names)) == fitted_names
+
+
+def _without_blanks(name: Any) -> str:
+    """Return the name of a column as LightGBM stores it."""
+    return str(name).replace(" ", "_")
 
 
 def _difference(names: list[Any], fitted: list[Any]) -> str:
     """Return the difference between the feature names of a table and those that an ensemble was fitted to, in words."""
+    if not any(" " in str(name) for name in fitted):  # perhaps of LightGBM
+        names = [_without_blanks(name) if _without_blanks(name) in fitted else name for name in names]
     missing, further = (
-        [name for name in first if name not in second][:3] for first, second in ((fitted, names), (names, fitted))
+        [str(name) if isinstance(name, str) else name for name in first if name not in second][:3]
+        for first, second in ((fitted, names), (names, fitted))
     )
     if not missing and not further:
         permuted = [name for name, fitted_name in zip(names, fitted, strict=False) if name != fitted_name][:3]

@@ -59,9 +59,13 @@ def native_model(members: Members, numbers: Int[Any, " t"], w: HypothesisVector)
         return _adaboost_with_weights(source, numbers[active], w[active], members.select(active))
     trees = None if source is None else library_trees(source, 0)
     if trees is None or trees.n_classes > 1:
+        if source is None:
+            kind, advice = "members of a run, a MarginBoostClassifier or a list", "`save` for stumps and features, or "
+        else:
+            kind, advice = class_name(source), ""
         raise OptionError(
-            f"a native model must be one of {SUPPORTED_LIBRARIES}; got {class_name(source)}. Use `predict` of the "
-            "result, and pickle to store it."
+            f"a native model must be one of {SUPPORTED_LIBRARIES}; got {kind}. Use `predict` of the "
+            f"result, and {advice}pickle to store it."
         )
     # A member is a tree over its largest leaf, so a tree with the new weight is the tree times w / (its own weight).
     factors = np.zeros(len(trees.leaves) + 1)

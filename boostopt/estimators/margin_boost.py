@@ -32,7 +32,7 @@ from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.probability_calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean
 from boostopt.estimators.training.convergence_warnings import convergence_findings
-from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, fit_distributed
+from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS, distributed_class_of, fit_distributed
 from boostopt.estimators.training.diagnosis import Diagnosis
 from boostopt.estimators.training.margin_summary import find_contradiction
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
@@ -40,7 +40,6 @@ from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_mar
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
-from boostopt.oracles import Oracle
 from boostopt.oracles.feature_validation import checked_features
 from boostopt.programs.formulation_catalogue import default_formulation_name
 
@@ -111,7 +110,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         Whether a further fit continues from the hypotheses of the last fit. It needs the same examples, weights, base,
         reflexive and intercept.
     n_jobs
-        The number of processes for the runs of more than two classes, as in joblib.
+        The number of processes for the runs of more than two classes, and for the folds of nu="auto", as in joblib.
     checkpoint
         The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
         With more than two classes, there is one file for each class, with the number of the class after the name. None
@@ -326,7 +325,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             )
         if settings.chooses_nu:
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
-        unsupported_values = {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}
+        unsupported_values = self._unsupported_values()
         if settings.nu == MARGIN:
             start, unsaved = time.monotonic(), replace(settings, checkpoint=None)
             # A fit tells the weight fractions of the classes, on which the shares depend.
@@ -361,6 +360,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         self.diagnosis_.issue_warnings(stacklevel=3)
         return self
 
+    def _unsupported_values(self) -> dict[str, Any]:
+        """Return the values of the parameters that rows on a cluster do not support."""
+        return {name: getattr(self, name) for name in UNSUPPORTED_PARAMETERS}
+
     def _split(
         self, settings: FitSettings, features: Any, labels: Any, sample_weight: Any
     ) -> tuple[WeightedExamples, ValidationSet | None]:
@@ -383,8 +386,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         self._scorers = tuple(map(BinaryModel.from_run, runs))
         self.n_iter_: int = max(run.rounds for run in runs)
 
-    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Oracle:
-        """Return the oracle that a fit to these examples uses, without fitting.
+    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None, **per_example: Any) -> Any:
+        """Return the oracle that a fit to these examples uses, without fitting; for rows on a cluster the class there.
 
         Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same
         formulation, nu, base, base_options, reflexive, intercept and class_weight as the fitted one, and the same
@@ -405,6 +408,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         OptionError
             There are more than two classes and no label, or the label is none of the classes.
         """
+        if is_dask_collection(X):
+            settings = self._validated_settings(per_example)
+            return distributed_class_of(settings, self._unsupported_values(), X, y, sample_weight, label)
         require_numeric_columns(X)
         features: Any
         labels: Any

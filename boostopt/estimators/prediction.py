@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt._utils.array_types import Array, Float, is_dask_collection
+from boostopt._utils.array_types import Array, Float, HypothesisVector, is_dask_collection
 from boostopt._utils.validation import check_integer, check_optional
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.run.combined_hypothesis import predicted_classes, weighted_vote
@@ -23,7 +23,8 @@ from boostopt.estimators.feature_importances import feature_importances
 from boostopt.estimators.fitted_attributes import fitted_attribute
 from boostopt.estimators.numeric_columns import require_numeric_columns
 from boostopt.estimators.training.dask_collections import predict_lazily
-from boostopt.oracles import MatrixColumn, evaluate
+from boostopt.estimators.training.one_vs_rest import positive_class_index
+from boostopt.oracles import Hypothesis, MatrixColumn, evaluate
 
 NU_SCORES = (
     'A fit with nu="auto" sets it, and a file of save does not hold it. Read it after such a fit, or pickle the '
@@ -173,6 +174,24 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
                 f"{prefix}{line}" for line in describe_weights(scorer.hypotheses, scorer.w, names, max_hypotheses)
             ]
         return lines
+
+    def weighted_hypotheses(self, label: Any = None) -> tuple[Sequence[Hypothesis], HypothesisVector]:
+        """Return the t hypotheses, and their weights, shape (t,): f is their weighted sum over the sum of the |w|.
+
+        Parameters
+        ----------
+        label
+            With more than two classes, the class that the hypotheses separate from the rest.
+
+        Raises
+        ------
+        OptionError
+            There are more than two classes and no label, or the label is none of the classes.
+        """
+        check_is_fitted(self)
+        index = positive_class_index(self.classes_, label)
+        scorer = self._scorers[0 if len(self._scorers) == 1 else index]
+        return scorer.hypotheses, scorer.w
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")

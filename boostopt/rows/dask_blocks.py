@@ -175,8 +175,14 @@ def place_on_workers(
 
 
 @contextmanager
-def task_errors_as_data_errors() -> Generator[None]:
+def task_errors_as_data_errors(futures: Sequence[Future] = ()) -> Generator[None]:
     """Turn an error of a task into a DataError that has its words, such as the name of a file; not one of boostopt.
+
+    Parameters
+    ----------
+    futures
+        Futures that are released if they have failed. Their errors hold the frames that hold them, so nothing else
+        would release them, and the cluster would return the same errors when the rows are there again.
 
     Raises
     ------
@@ -185,9 +191,12 @@ def task_errors_as_data_errors() -> Generator[None]:
     """
     try:
         yield
-    except BoostoptError:
-        raise
     except Exception as failure:
+        for future in futures:
+            if future.status == "error":
+                future.release()
+        if isinstance(failure, BoostoptError):
+            raise
         raise DataError(
             f"rows on a cluster must be there for each data pass; got {type(failure).__name__}: "
             f"{reason_of(failure)}. Bring back what is missing, or take more workers or more memory for each "
@@ -213,7 +222,7 @@ def gather(client: Client, futures: Sequence[Future], end_time: float | None = N
         A task fails, or no worker is left at the end time.
     """
     wait_for_all(client, futures, end_time)
-    with task_errors_as_data_errors():
+    with task_errors_as_data_errors(futures):
         return client.gather(futures)
 
 
@@ -222,7 +231,7 @@ def wait_for_all(client: Client, futures: Sequence[Future], end_time: float | No
 
     Parameters and errors are those of `gather`.
     """
-    with task_errors_as_data_errors():
+    with task_errors_as_data_errors(futures):
         is_warned = False
         while not _are_done(futures, _check_seconds(end_time)):
             if client.nthreads():

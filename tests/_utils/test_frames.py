@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,26 @@ def test_a_column_without_numbers_is_named() -> None:
     with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
         model.predict(table.assign(old="Rome"))
     model.fit(table.astype({"old": object}).assign(rank=pandas.Categorical([1, 2, 2, 1])), y)
+
+
+@pytest.mark.parametrize("make", [MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier])
+def test_a_column_of_texts_or_dates_of_an_array_is_named(make: Any) -> None:
+    """A data frame that became an array has lost the names of its columns; their numbers are left."""
+    y = [0, 0, 1, 1]
+    towns = np.array([[0.5, 1], [1.5, "Rome"], [2.0, 1], [3.0, 1]], dtype=object)
+    dates = np.array([[datetime(2020, 1, 1), 0.5]] * 4, dtype=object)
+    for rows, words in ((towns, "'Rome' in the column 1.*Encoder"), (dates, r"datetime.* in the column 0\..*\bdays\b")):
+        with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}"):
+            make().fit(rows, y)
+    with pytest.raises(ProblemError, match="'q' in the column 1"):
+        make().fit(np.array([["1.5", "q"]] * 4), y)
+
+
+def test_texts_that_state_numbers_are_read_as_numbers() -> None:
+    model = MarginBoostClassifier(epsilon=0.5).fit(
+        np.array([["1.5", "2"], ["1.5", "2"], ["0", "2"], ["0", "2"]]), list("ccdd")
+    )
+    assert model.predict([[1.5, 2.0], [0.0, 2.0]]).tolist() == ["c", "d"]
 
 
 @pytest.mark.parametrize("make", [MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier])

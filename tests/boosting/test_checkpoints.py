@@ -9,10 +9,21 @@ import numpy as np
 import pytest
 from random_runs import compared
 
-from boostopt import boost
+from boostopt import DataError, boost
+from boostopt._utils import files
 from boostopt.backends import get_backend
 from boostopt.boosting.run.run_file import load
-from boostopt.oracles import GivenMargins
+from boostopt.oracles import BinnedStumps, GivenMargins
+
+
+@pytest.mark.parametrize("update", [None, "total"], ids=["histogram Newton", "rounds"])
+def test_a_checkpoint_on_a_full_disk_is_an_error_before_the_run(
+    update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MIN_FREE_BYTES", 1 << 62)
+    X, y = np.arange(12.0)[:, np.newaxis], np.tile([-1, 1, 1], 4)
+    with pytest.raises(DataError, match=r"run\.npz cannot be written: .*\bfree bytes\b"):
+        boost("erlpboost", BinnedStumps(X, y), nu=6.0, epsilon=0.1, update=update, checkpoint=tmp_path / "run.npz")
 
 
 @pytest.mark.thorough

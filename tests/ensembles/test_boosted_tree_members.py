@@ -128,6 +128,9 @@ def test_other_ensembles_have_no_native_model() -> None:
     result = reweight(fresh(ENSEMBLES["forest"]).fit(X, Y), X, Y, "lpboost", nu=10)
     with pytest.raises(OptionError, match=r"\bLGBMClassifier\b.*; got RandomForestClassifier\b"):
         result.native_model()
+    votes = reweight(result.members, X, np.where(Y == Y[0], 1, -1), "lpboost", nu=10)
+    with pytest.raises(OptionError, match=r"got members of a run, .* or a list\. .*`save` for stumps"):
+        votes.native_model()
     object.__setattr__(result, "w", 0.0 * result.w)
     with pytest.raises(OptionError, match=r"\bweights are 0\b"):
         result.native_model()

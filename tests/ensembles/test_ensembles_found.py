@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from boostopt import boost
-from boostopt.ensembles import members_of, reweight
+from boostopt import boost, certify_model
+from boostopt.ensembles import members_of, reweight, reweight_one_vs_rest
 from boostopt.ensembles.thinning import drop_small_weights
-from boostopt.errors import ProblemError
+from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, MatrixColumn
 
@@ -44,6 +46,24 @@ def test_a_classifier_is_its_run_with_its_labels() -> None:
     members = members_of(pipeline)
     h = np.column_stack([hypothesis(members.rows(X)) for hypothesis in members.hypotheses])
     np.testing.assert_allclose(h @ members.weights, pipeline.decision_function(X), atol=1e-12)
+
+
+def test_a_classifier_from_a_file_or_a_pickle_is_the_fitted_one(tmp_path: Path) -> None:
+    """New weights and certificates need the hypotheses and weights of a classifier, and not its run."""
+    model: Any = MarginBoostClassifier(nu=10, epsilon=0.1).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    of_fit = reweight(model, X, Y, "lpboost", nu=NU)
+    gap = certify_model(model, X, Y).gap
+    for restored in (MarginBoostClassifier.load(tmp_path / "model.npz"), pickle.loads(pickle.dumps(model))):
+        result = reweight(restored, X, Y, "lpboost", nu=NU)
+        assert result.soft_margin == of_fit.soft_margin and result.soft_margin_before == of_fit.soft_margin_before
+        assert certify_model(restored, X, Y).gap == gap
+    few = pickle.loads(pickle.dumps(THREE))
+    parts = reweight_one_vs_rest(few, X, np.arange(len(Y)) % 3, "lpboost", nu=NU).parts
+    of_fit_parts = reweight_one_vs_rest(THREE, X, np.arange(len(Y)) % 3, "lpboost", nu=NU).parts
+    assert [part.soft_margin for part in parts] == [part.soft_margin for part in of_fit_parts]
+    with pytest.raises(OptionError, match=r"label must be one of the classes \[0, 1, 2\]"):
+        few.weighted_hypotheses()
 
 
 def test_small_multiplicities_have_caps_that_do_not_bind() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -348,3 +349,11 @@ def test_values_outside_are_refused() -> None:
     members = members_of([Large(0)])
     with pytest.raises(ProblemError, match=r"\bX\b.*\[-1, 1\].*\bcolumn 0\b"):
         members.margins(1.5 * np.ones((80, 1)), SIGNS.astype(np.int8), ROWS)
+
+
+def test_blanks_that_lightgbm_replaces_are_no_difference_of_columns() -> None:
+    model = AdaBoostClassifier(STUMP, n_estimators=2).fit(X[:, :2], Y)
+    members = replace(members_of(model), feature_names=np.array(["mean_radius", "mean_area"]))
+    members.rows(pd.DataFrame(X[:, :2], columns=["mean radius", "mean area"]))
+    with pytest.raises(ProblemError, match=r"without \['mean_radius'\] and also \['r'\]\."):
+        members.rows(pd.DataFrame(X[:, :2], columns=["r", "mean area"]))

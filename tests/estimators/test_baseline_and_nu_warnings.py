@@ -113,6 +113,16 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     assert warnings_of(X, noise, nu=0.5) == []
 
 
+def test_an_upper_bound_within_the_tolerance_is_no_reason_to_narrow_the_interval() -> None:
+    """A soft margin of at most 0.01 counts as 0, so an interval within [0, 0.01] leaves nothing to prove."""
+    rng = np.random.default_rng(0)
+    features, labels = rng.normal(size=(300, 4)).round(1), rng.random(300) < 0.5
+    parameters = {"nu": 0.296, "epsilon": 0.01, "formulation": "erlpboost"}
+    (words,) = warnings_of(features, labels, **parameters)
+    assert re.match(r"at nu = 0\.296 no weights have .* above 0, .*, by more than 0\.01: .*\[0\.00\S+, 0\.00", words)
+    assert "epsilon" not in words and "Raise nu, to 0.986 at most, or use another base" in words
+
+
 def test_a_limit_that_prints_as_nu_is_no_advice_to_raise_nu() -> None:
     noise = RNG.permutation(np.arange(1999) < 100)  # the limit 200 / 1999 is 0.10005
     features = RNG.normal(size=(1999, 2))
@@ -186,6 +196,11 @@ def test_a_nu_of_the_cross_validation_comes_without_advice_to_raise_it() -> None
     features, labels = rng.integers(0, 2, (200, 2)), np.where(rng.random(200) < 0.13, "yes", "no")
     (automatic,) = warnings_of(features, labels, nu="auto", scoring="roc_auc")
     assert re.search(r"at nu = 0\.\d{1,4} ", automatic) and "raise nu" not in automatic.lower()
+    assert "rank by the logistic loss" in automatic.lower()
+    (of_number,) = warnings_of(features, labels, nu=0.1)
+    assert "logistic loss" not in of_number
+    (of_loss,) = warnings_of(SQUARE, EXCLUSIVE, formulation="logitboost_cg")
+    assert "rank by" not in of_loss.lower()
 
 
 def test_the_limit_of_nu_is_that_of_the_smallest_class() -> None:

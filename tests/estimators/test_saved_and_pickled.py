@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from support.file_edits import packed, unpacked
 from typer.testing import CliRunner
@@ -107,6 +109,18 @@ def test_a_pickle_is_as_small_as_a_file_and_copies_keep_the_runs(base: str, tmp_
     ):
         model_copy.save_certificate(tmp_path / "proof.json", features, labels)
     assert len(pickle.dumps(model)) > features.nbytes / 4
+
+
+@pytest.mark.thorough
+def test_skops_writes_a_pipeline_as_plain_data(tmp_path: Path) -> None:
+    library: Any = pytest.importorskip("skops.io")
+    pipeline: Any = make_pipeline(StandardScaler(), MarginBoostClassifier(nu=0.5)).fit(X, y)
+    library.dump(pipeline, tmp_path / "steps.skops")
+    classes = library.get_untrusted_types(file=tmp_path / "steps.skops")
+    assert {name.split(".")[0] for name in classes} == {"boostopt"}
+    again = library.load(tmp_path / "steps.skops", trusted=classes)
+    assert again.decision_function(X).tolist() == pipeline.decision_function(X).tolist()
+    assert again[-1].certificate_.lower == pipeline[-1].certificate_.lower and not hasattr(again[-1], "runs_")
 
 
 @pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])

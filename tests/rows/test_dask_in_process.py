@@ -6,6 +6,7 @@ The tests beside this one and those of the classifiers take clusters of processe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 
 pytest.importorskip("distributed")
 import dask.array as da
+from dask.delayed import delayed
 from distributed import Client, LocalCluster
 from sklearn.ensemble import RandomForestClassifier
 
-from boostopt import boost, reweight
-from boostopt.estimators import MarginBoostClassifier
+from boostopt import boost, path, reweight, verify
+from boostopt.errors import DataError, OptionError, ProblemError
+from boostopt.estimators import MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier
 from boostopt.oracles import BinnedStumps, GivenMargins
 from boostopt.rows.dask_rows import DaskRows
 
@@ -73,3 +76,48 @@ def test_a_forest_is_weighed_by_the_rows_where_they_are() -> None:
     assert distributed.certificate.lower <= local.soft_margin_certificate.upper
     assert local.soft_margin_certificate.lower <= distributed.certificate.upper
     assert distributed.w.sum() == 1.0
+
+
+@pytest.mark.usefixtures("client")
+def test_rows_that_are_there_again_are_read_again(tmp_path: Path) -> None:
+    """The cluster keeps the error of a task as long as anything holds it, and returns it for the same task."""
+    np.save(tmp_path / "rows.npy", X[30:])
+    second: Any = da.from_delayed(delayed(np.load)(tmp_path / "rows.npy"), (30, 2), float)
+    rows = da.concatenate([parts(X)[:30], second])
+    (tmp_path / "rows.npy").rename(tmp_path / "moved.npy")
+    with pytest.raises(DataError, match=r"rows\.npy"):
+        BinnedStumps(rows, parts(Y))
+    (tmp_path / "moved.npy").rename(tmp_path / "rows.npy")
+    assert BinnedStumps(rows, parts(Y)).total == 60.0
+
+
+@pytest.mark.usefixtures("client")
+def test_a_certificate_of_rows_on_a_cluster_is_saved_and_verified_there(tmp_path: Path) -> None:
+    labels = np.where(Y > 0, "out", "in")
+    model = MarginBoostClassifier(base="binned", nu=0.4, epsilon=0.3).fit(parts(X), parts(labels))
+    model.save_certificate(tmp_path / "proof.json", parts(X), parts(labels))  # rows in memory would be merged
+    hypotheses = MarginBoostClassifier(base="binned", nu=0.4).class_of(parts(X), parts(labels))
+    assert isinstance(hypotheses.binned_rows, DaskRows)
+    assert verify(tmp_path / "proof.json", hypotheses).accepted
+    with pytest.raises(OptionError, match=r'base must be "binned"'):
+        MarginBoostClassifier().class_of(parts(X), parts(labels))
+
+
+def test_what_would_load_a_collection_refuses_it() -> None:
+    regressor: Any = MarginBoostRegressor(epsilon=0.5).fit(X, X[:, 0])
+    network: Any = RBFNetworkClassifier(K=2, iterations=1).fit(X, Y)
+    for request in (
+        lambda: MarginBoostRegressor().fit(parts(X), X[:, 0]),
+        lambda: regressor.predict(parts(X)),
+        lambda: regressor.class_of(parts(X), X[:, 0]),
+        lambda: RBFNetworkClassifier().fit(parts(X), Y),
+        lambda: network.predict(parts(X)),
+    ):
+        with pytest.raises(ProblemError, match=r"X must be in the memory of this process; got a Dask collection"):
+            request()
+
+
+@pytest.mark.usefixtures("client")
+def test_a_path_over_a_cluster_is_refused_by_its_name() -> None:
+    with pytest.raises(ProblemError, match=r"got a request for a path\b"):
+        path("erlpboost", BinnedStumps(parts(X), parts(Y)), nu=[20.0, 30.0])

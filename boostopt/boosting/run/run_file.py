@@ -20,7 +20,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, HypothesisVector
-from boostopt._utils.files import Keys, lack_of, leftover_temporary_files, read_npz, write_atomically, write_plain_npz
+from boostopt._utils.files import (
+    Keys,
+    check_free_space,
+    lack_of,
+    leftover_temporary_files,
+    read_npz,
+    write_atomically,
+    write_plain_npz,
+)
 from boostopt._utils.user_modules import is_python_file_path, text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
@@ -109,7 +117,7 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
     Raises
     ------
     DataError
-        The folder does not exist or is not writable.
+        The folder does not exist or is not writable, or its disk is full.
     """
     target = Path(path)
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
@@ -119,6 +127,7 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
         )
     for file in leftover_temporary_files(target):
         file.unlink(missing_ok=True)
+    check_free_space(target)
 
 
 class FormulationRequired(DataError):

@@ -146,7 +146,8 @@ def _unproved_messages(
     if not unproved:
         return []
     worst, (lower, upper) = min(unproved, key=lambda pair: pair[1][1])
-    is_impossible, is_positive = upper <= worst.baseline + ZERO_TOL, lower > worst.baseline + ZERO_TOL
+    is_impossible = worst.is_ruled_out
+    is_positive = (upper if is_impossible else lower) > worst.baseline + ZERO_TOL
     at_nu = "" if worst.nu is None else f"at {recommendations.format_nu(worst.nu)} "
     contradiction, is_contradictory = worst.contradiction, worst.has_only_contradictions
     subject = "no weights have" if is_impossible or is_contradictory else "the weights are not proved to have"
@@ -161,6 +162,7 @@ def _unproved_messages(
     steps = [
         "" if worst.nu is None or not may_raise_nu else recommendations.raise_nu(worst.nu, nu_limit),
         recommendations.narrow_interval if may_narrow else "",
+        RANKING_ADVICE if recommendations.choice_of_nu and worst.nu is not None and len(summaries) == 1 else "",
         "" if is_contradictory else recommendations.better_hypotheses,
         "" if contradiction is None else "add features that tell these rows apart, or correct their labels",
     ]

@@ -316,6 +316,11 @@ class FitSettings:
         oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None, cache)
         return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
 
+    def distributed_class(self, X: Any, y: Any, c: Any) -> BinnedClass:
+        """Return the class of hypotheses over rows on a cluster, given as in `fit_binary_distributed`."""
+        oracle = make_distributed_class(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
+        return ClassWithConstants(oracle, int(X.shape[1])) if self.intercept else oracle
+
     def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> DistributedBinaryFit:
         """Boost rows on a cluster.
 
@@ -326,9 +331,7 @@ class FitSettings:
         checkpoint_path, label
             As in `fit_binary`.
         """
-        oracle = make_distributed_class(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
-        if self.intercept:
-            oracle = ClassWithConstants(oracle, int(X.shape[1]))
+        oracle = self.distributed_class(X, y, c)
         parameters = self._formulation_parameters(oracle.total, oracle.N)
         run = self._boost(oracle, parameters, None, checkpoint_path, label)
         return DistributedBinaryFit(run, oracle, (oracle.total + oracle.balance) / (2.0 * oracle.total))

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.binary_fit import FitSettings
-from boostopt.estimators.training.one_vs_rest import checkpoint_paths
+from boostopt.estimators.training.one_vs_rest import checkpoint_paths, positive_class_index
 from boostopt.oracles.binned_class import BinnedClass
 
 UNSUPPORTED_PARAMETERS: dict[str, Any] = {
@@ -53,6 +53,58 @@ class DistributedFit:
     names: npt.NDArray[Any] | None
 
 
+@dataclass(frozen=True, eq=False)
+class DistributedExamples:
+    """Checked examples on a cluster.
+
+    Attributes
+    ----------
+    features, y, c
+        Features, labels and multiplicities, or None.
+    classes, names
+        As in `DistributedFit`.
+    """
+
+    features: Any
+    y: Any
+    c: Any
+    classes: npt.NDArray[Any]
+    names: npt.NDArray[Any] | None
+
+    @classmethod
+    def checked(
+        cls, settings: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any
+    ) -> DistributedExamples:
+        """Return examples for settings that distributed rows support; arguments and errors are those of the fit."""
+        from boostopt.rows.dask_rows import split_label_columns, unique_labels
+
+        for name, default in UNSUPPORTED_PARAMETERS.items():
+            if not (unsupported_values[name] is default or unsupported_values[name] == default):
+                raise OptionError(
+                    f"{name} must keep its default for rows on a cluster; got "
+                    f"{short_repr(unsupported_values[name])}. Leave it out."
+                )
+        if not (isinstance(settings.base, str) and settings.base == "binned"):
+            raise OptionError(
+                f'on a cluster, base must be "binned" (stumps at few thresholds); got {short_repr(settings.base)}. Set '
+                'base="binned".'
+            )
+        features, y, c, names = split_label_columns(X, y, c)
+        classes: npt.NDArray[Any] = unique_labels(y)
+        check_classification_targets(classes)
+        if len(classes) < 2:
+            raise ProblemError(
+                f"the examples must have at least two classes; got {len(classes)} class. Add examples of another class."
+            )
+        return cls(features, y, c, classes, names)
+
+    def is_of_class(self, label: Any) -> Any:
+        """Return 1 for the examples of a class and 0 for the others, lazily if the labels are lazy."""
+        from boostopt.rows.dask_rows import indicator
+
+        return indicator(self.y, label)
+
+
 def fit_distributed(
     settings: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any
 ) -> DistributedFit:
@@ -74,29 +126,11 @@ def fit_distributed(
     ProblemError
         X, y or c are not valid distributed examples.
     """
-    from boostopt.rows.dask_rows import indicator, split_label_columns, unique_labels
-
-    for name, default in UNSUPPORTED_PARAMETERS.items():
-        if not (unsupported_values[name] is default or unsupported_values[name] == default):
-            raise OptionError(
-                f"{name} must keep its default for rows on a cluster; got "
-                f"{short_repr(unsupported_values[name])}. Leave it out."
-            )
-    if not (isinstance(settings.base, str) and settings.base == "binned"):
-        raise OptionError(
-            f'on a cluster, base must be "binned" (stumps at few thresholds); got {short_repr(settings.base)}. Set '
-            'base="binned".'
-        )
-    features, y, c, names = split_label_columns(X, y, c)
-    classes: npt.NDArray[Any] = unique_labels(y)
-    check_classification_targets(classes)
-    if len(classes) < 2:
-        raise ProblemError(
-            f"the examples must have at least two classes; got {len(classes)} class. Add examples of another class."
-        )
+    examples = DistributedExamples.checked(settings, unsupported_values, X, y, c)
+    classes = examples.classes
     positive_labels = classes[1:] if len(classes) == 2 else classes
     results = [
-        settings.fit_binary_distributed(features, indicator(y, label), c, file, label)
+        settings.fit_binary_distributed(examples.features, examples.is_of_class(label), examples.c, file, label)
         for label, file in zip(
             positive_labels, checkpoint_paths(settings.checkpoint, len(positive_labels)), strict=True
         )
@@ -104,7 +138,24 @@ def fit_distributed(
     shares = tuple(fit.positive_fraction for fit in results)
     shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
     runs, oracles = tuple(fit.run for fit in results), tuple(fit.oracle for fit in results)
-    return DistributedFit(runs, oracles, classes, shares, int(features.shape[1]), names)
+    return DistributedFit(runs, oracles, classes, shares, int(examples.features.shape[1]), examples.names)
+
+
+def distributed_class_of(
+    settings: FitSettings, unsupported_values: dict[str, Any], X: Any, y: Any, c: Any, label: Any
+) -> BinnedClass:
+    """Return the class of hypotheses of a fit to rows on a cluster, without fitting.
+
+    Parameters and errors are those of `fit_distributed`.
+
+    Parameters
+    ----------
+    label
+        With more than two classes, the class that the run separates from the rest.
+    """
+    examples = DistributedExamples.checked(settings, unsupported_values, X, y, c)
+    positive = examples.classes[positive_class_index(examples.classes, label)]
+    return settings.distributed_class(examples.features, examples.is_of_class(positive), examples.c)
 
 
 def predict_lazily(

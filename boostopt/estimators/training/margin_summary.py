@@ -133,6 +133,12 @@ class MarginSummary:
         return bounds is not None and bounds[0] <= self.baseline + max(self.tolerance, ZERO_TOL)
 
     @property
+    def is_ruled_out(self) -> bool:
+        """True if no weights of the class have a soft margin above the baseline by more than the tolerance."""
+        bounds = self.soft_margin_bounds
+        return bounds is not None and bounds[1] <= self.baseline + max(self.tolerance, ZERO_TOL)
+
+    @property
     def has_only_contradictions(self) -> bool:
         """True if equal rows with different labels alone rule out a soft margin above 0, whatever the hypotheses."""
         return self.contradiction is not None and (self.nu or 1.0) <= self.contradiction.share * (1.0 + ZERO_TOL)
