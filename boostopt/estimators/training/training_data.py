@@ -82,7 +82,7 @@ class WeightedExamples:
 
     def class_shares(self) -> list[list[float]]:
         """Return the weight fractions of the classes, and if there are class weights also those without them."""
-        totals = np.bincount(self.codes, self.c)
+        totals = np.bincount(self.codes, self.whole_c)
         sums = [totals] if self.class_factors is None else [totals, totals / self.class_factors]
         return [(class_sums / class_sums.sum()).tolist() for class_sums in sums]
 
