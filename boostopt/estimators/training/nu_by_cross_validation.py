@@ -196,9 +196,8 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
     ]
     score = partial(_score_nus, fold_settings, splits)
     # Less than one row: the soft margin is the smallest margin for all of these nu.
-    candidates = _without_repetitions(
-        np.array(NU_FRACTIONS) * min(nu_limit(*examples.class_shares()), 1.0), 1.0 / len(rows)
-    )
+    limit = min(nu_limit(*examples.class_shares()), 1.0)
+    candidates = _without_repetitions(np.array(NU_FRACTIONS) * limit, 1.0 / len(rows))
     coarse = NuScores(candidates, score(candidates), np.array([held_out.c.sum() for _, held_out in splits]))
     candidates = _without_repetitions(finer_nus(coarse), 1.0 / len(rows))
     candidates = candidates[~np.isin(candidates, coarse.nus)]
