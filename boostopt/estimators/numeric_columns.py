@@ -24,7 +24,7 @@ from boostopt.oracles.feature_validation import (
 )
 
 MAX_NAMED_COLUMNS = 3
-"""Number of columns with missing values that a message lists by name."""
+"""Number of columns with missing values, or of further columns without numbers, that a message lists by name."""
 
 IMPUTER_ADVICE = "Replace them, such as by scikit-learn's SimpleImputer(add_indicator=True)."
 """The advice about missing values."""
@@ -98,7 +98,7 @@ def _columns(X: Any) -> Iterator[tuple[Any, Any]] | None:
 
 def _check_columns(X: Any, columns: Iterator[tuple[Any, Any]]) -> None:
     """Raise ProblemError unless a data frame has columns of different names, with numbers and no missing values."""
-    incomplete, names = list[str](), set[Any]()
+    faults, incomplete, names = dict[str, tuple[str, str]](), list[str](), set[Any]()
     for name, column in columns:
         if name in names:
             raise ProblemError(
@@ -107,23 +107,31 @@ def _check_columns(X: Any, columns: Iterator[tuple[Any, Any]]) -> None:
             )
         names.add(name)
         if (fault := _numeric_fault(column)) is not None:
-            raise ProblemError(
-                f"X must have columns of numbers; got {fault[0]} in the column {short_repr(name)}. Encode the "
-                f"column as numbers, such as {fault[1]}, or drop it."
-            )
-        if _has_missing_values(column):
+            faults[short_repr(name)] = fault
+        elif _has_missing_values(column):
             incomplete.append(short_repr(name))
     if not names:
         raise ProblemError(
             f"X must have at least one column; got a data frame of {len(X)} rows without columns. Pass the features."
         )
-    if incomplete:
-        more = f" and {len(incomplete) - MAX_NAMED_COLUMNS} more" if len(incomplete) > MAX_NAMED_COLUMNS else ""
-        noun = "column" if len(incomplete) == 1 else "columns"
+    if faults:
+        first, *rest = faults
+        value, example = faults[first]
+        more = f", and no numbers in the {_name_columns(rest)} either" if rest else ""
         raise ProblemError(
-            f"X must have no missing values; got NaN in the {noun} {', '.join(incomplete[:MAX_NAMED_COLUMNS])}{more}. "
-            f"{IMPUTER_ADVICE}"
+            f"X must have columns of numbers; got {value} in the column {first}{more}. Encode the column as numbers, "
+            f"such as {example}, or drop it."
         )
+    if incomplete:
+        raise ProblemError(
+            f"X must have no missing values; got NaN in the {_name_columns(incomplete)}. {IMPUTER_ADVICE}"
+        )
+
+
+def _name_columns(names: list[str]) -> str:
+    """Return the first names after the word column or columns, with the number of the others."""
+    more = f" and {len(names) - MAX_NAMED_COLUMNS} more" if len(names) > MAX_NAMED_COLUMNS else ""
+    return f"column{'s' if len(names) > 1 else ''} {', '.join(names[:MAX_NAMED_COLUMNS])}{more}"
 
 
 def _has_missing_values(column: Any) -> bool:

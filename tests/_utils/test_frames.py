@@ -79,6 +79,10 @@ def test_a_column_without_numbers_is_named() -> None:
         example = "days after a first date" if "datetime" in words else "by scikit-learn's OneHotEncoder"
         with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode .* such as {example}"):
             MarginBoostClassifier().fit(table.assign(**{"home town": column}), y)
+    texts = table.assign(**{name: "x" for name in "abcde"}, last=[1.0, 2.0, None, 3.0])
+    words = "'x' in the column 'a', and no numbers in the columns 'b', 'c', 'd' and 1 more either. Encode the column"
+    with pytest.raises(ProblemError, match=words):
+        MarginBoostClassifier().fit(texts, y)
     with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
         model.predict(table.assign(old="Rome"))
     model.fit(table.astype({"old": object}).assign(rank=pandas.Categorical([1, 2, 2, 1])), y)
