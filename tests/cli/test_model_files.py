@@ -444,7 +444,7 @@ def is_harmless(place: tuple[Any, ...], original: Any, forgery: Any) -> bool:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", FORGERIES)
 def test_each_value_of_a_description_is_refused_if_another_type_replaces_it(name: str, tmp_path: Path) -> None:
-    """What is taken has the type of the field, and the predictions are numbers in [-1, 1]."""
+    """Values that are taken have the type of the field, and predictions are numbers in [-1, 1]."""
     X, _ = examples()
     fitted(class_weight={-1: 1.0, 1: 2}, probability=True, n_jobs=1).save(tmp_path / "m.npz")
     about, arrays = contents(tmp_path / "m.npz")
