@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
+from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.estimators.label_checks import require_labels
@@ -22,6 +23,9 @@ from boostopt.oracles.feature_validation import (
     non_numeric_entry,
     replacement_example,
 )
+
+LOSSY_TYPES = (np.datetime64, np.timedelta64, np.complexfloating)
+"""Types of objects that NumPy converts to other numbers without an error."""
 
 MAX_NAMED_COLUMNS = 3
 """Number of columns with missing values, or of further columns without numbers, that a message lists by name."""
@@ -150,10 +154,24 @@ def _numeric_fault(column: Any) -> tuple[str, str] | None:
         return None
     if kind in "mMc":
         return str(column.dtype), COMPLEX_EXAMPLE if kind == "c" else TIME_EXAMPLE
+    if _as_float64(np.asarray(column)) is not None:
+        return None
     for value in column:
         if (example := replacement_example(value)) is not None:
             return short_repr(value), example
     return None
+
+
+def _as_float64(values: Array) -> Array | None:
+    """Return an array of real numbers, objects or texts as float64; None if an entry states no number."""
+    if values.dtype.kind not in "biufOUS":
+        return None
+    if values.dtype.kind == "O" and any(issubclass(kind, LOSSY_TYPES) for kind in set(map(type, values.flat))):
+        return None
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _require_numbers(X: Any) -> None:
@@ -174,8 +192,12 @@ def _require_numbers(X: Any) -> None:
             f"X must be an array of numbers; got entries of the type {array.dtype}. Encode them as numbers, such as "
             f"{example}."
         )
-    if kind in "biuf" or array.ndim != 2 or (kind == "O" and any(isinstance(value, Mapping) for value in array.flat)):
-        return  # scikit-learn asks for its own error about mappings
+    if kind in "biuf" or array.ndim != 2:
+        return
+    if (numbers := _as_float64(array)) is not None and not np.isnan(numbers).any():
+        return
+    if any(isinstance(value, Mapping) for value in array.flat):  # scikit-learn asks for its own error
+        return
     if (fault := non_numeric_entry(array)) is not None:
         raise ProblemError(
             f"X must be an array of numbers; got {fault[0]}. Encode the feature as numbers, such as {fault[1]}, or "

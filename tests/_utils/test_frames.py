@@ -176,6 +176,8 @@ ARRAYS: dict[str, tuple[Any, str]] = {
     "fields": (np.zeros((4, 1), [("a", float)]), "'a'.*one column of an array for each field"),
     "rows of unequal length": ([[1], [1, 2], [1], [1]], "Make the rows equally long"),
     "masked entries": (np.ma.masked_equal(np.arange(4.0)[:, np.newaxis], 2), r"masked.*\(2, 0\)"),
+    "times in objects": (np.array([[np.datetime64("2020-01-01")], [1], [2], [3]], object), "row 0, feature 0.*days"),
+    "complex scalars in objects": (np.array([[1], [np.complex128(1j)], [2], [3]], object), "row 1, feature 0.*imagin"),
     "None": ([[1.0], [None], [2.0], [3.0]], "no missing values; got None at row 1, feature 0.*Imputer"),
     "NaN": ([[1.0], [2.0], [3.0], [np.nan]], "finite.* got nan at row 3, feature 0"),
 }
