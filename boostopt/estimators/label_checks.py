@@ -12,7 +12,7 @@ from boostopt.oracles.feature_validation import is_missing
 
 
 def require_labels(y: Any) -> None:
-    """Raise ProblemError if y is a text, if a row has no label, or if the labels are not all numbers or all texts.
+    """Raise ProblemError if y is a text, a row has no label, or the labels are not all real numbers or all texts.
 
     Checks of the shape, and of numbers that are no classes, are left to scikit-learn.
 
@@ -30,6 +30,8 @@ def require_labels(y: Any) -> None:
         labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:  # rows of unequal length
         return
+    if labels.dtype.kind == "c":
+        raise ProblemError(f"y must have real labels; got {labels.dtype}. Pass y.real, or the labels as texts.")
     if labels.ndim != 1 or labels.dtype.kind not in "fO":
         return
     is_float = labels.dtype.kind == "f"

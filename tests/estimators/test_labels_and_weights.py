@@ -21,6 +21,7 @@ LABELS: dict[str, tuple[Any, str]] = {
     "None": (["a", None, "b", "b"], r"got None at row 1\b"),
     "numbers and texts": ([1, "a", 1, "a"], r"all numbers, or all texts; got 1 and 'a'\. .*str\(label\)"),
     "decimals": ([decimal.Decimal(0), decimal.Decimal(1)] * 2, r"all texts; got Decimal\('1'\)"),
+    "complex numbers": (np.ones(4) * 1j, r"real labels; got complex128\. Pass y\.real"),
     "dates": ([datetime.date(2020, 1, day) for day in (1, 1, 2, 2)], r"all texts; got datetime\.date"),
     "one class": (["a"] * 4, r"at least two classes; got 1 class, 'a'\."),
 }
