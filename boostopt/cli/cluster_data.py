@@ -166,10 +166,10 @@ def predict_on_cluster(
 
 
 def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
-    """Raise DataError for a column that does not hold numbers."""
-    for name in names:
-        if not is_numeric(kind := str(table.dtypes[name])):
-            raise not_numeric_error(source, name, kind)
+    """Raise DataError for columns that do not hold numbers."""
+    kinds = {name: str(table.dtypes[name]) for name in names}
+    if not all(map(is_numeric, kinds.values())):
+        raise not_numeric_error(source, kinds)
 
 
 def _worker_paths(source: str) -> str | list[str]:

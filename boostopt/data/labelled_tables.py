@@ -155,6 +155,11 @@ def require_columns(source: str | Path, names: Sequence[str], header: Sequence[s
         )
 
 
+def further_columns(names: Sequence[str]) -> str:
+    """Return the words about further columns without a number, "" for none."""
+    return f", and no number in {_first_names(names)} either" if names else ""
+
+
 def _first_names(names: Sequence[str], max_names: int = 6) -> str:
     """Return the first few names."""
     return ", ".join(map(repr, names[:max_names])) + (
@@ -187,11 +192,12 @@ def _parse_table(
         except ValueError as failure:
             if isinstance(failure, DataError):
                 raise
-            j = next(j for j in columns if not is_number_text(_truth_as_number(cells[j])))
+            j, *rest = (j for j in columns if not is_number_text(_truth_as_number(cells[j])))
             cell = cells[j].strip().lower()
+            more = further_columns([header[k] for k in rest])
             raise DataError(
                 f"{path}, line {line}: {requirement} must be a number; {failure if cell else 'there is none'} in "
-                f"column {header[j]!r}.{MISSING_VALUE_ADVICE if cell in MISSING_VALUE_TEXTS else remedy}"
+                f"column {header[j]!r}{more}.{MISSING_VALUE_ADVICE if cell in MISSING_VALUE_TEXTS else remedy}"
             ) from None
         lines.append(line)
         if label is not None:

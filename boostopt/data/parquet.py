@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +22,7 @@ from boostopt.data.labelled_tables import (
     ENCODE_ADVICE,
     MISSING_VALUE_ADVICE,
     feature_names,
+    further_columns,
     require_columns,
     warn_about_index_column,
 )
@@ -187,7 +188,7 @@ def _numeric_columns(source: str, table: Any, names: Sequence[str]) -> Float[Arr
     for j, name in enumerate(names):
         column = table.column(name)
         if not is_numeric(str(column.type)):
-            raise not_numeric_error(source, name, str(column.type))
+            raise not_numeric_error(source, {name: str(table.column(name).type) for name in names[j:]})
         numbers[:, j] = column.cast("float64", safe=False).to_numpy()
     if not np.isfinite(numbers).all():
         n, j = np.argwhere(~np.isfinite(numbers))[0]
@@ -203,9 +204,13 @@ def is_numeric(kind: str) -> bool:
     return re.fullmatch(r"u?int\d+|float\d*|half_?float|double|bool(ean)?|null", kind.lower()) is not None
 
 
-def not_numeric_error(source: str, name: str, kind: str) -> DataError:
-    """Return the error for a feature that is not a number."""
-    return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE_ADVICE}")
+def not_numeric_error(source: str, kinds: Mapping[str, str]) -> DataError:
+    """Return the error for features that are no numbers, from the types of columns by name."""
+    first, *rest = (name for name, kind in kinds.items() if not is_numeric(kind))
+    return DataError(
+        f"{source}: every feature must be a number; got {kinds[first]} in column {first!r}{further_columns(rest)}."
+        f"{ENCODE_ADVICE}"
+    )
 
 
 def _label_column(

@@ -32,7 +32,7 @@ from boostopt.ensembles.reweighting_result import PROGRAM_WEIGHTS, Reweighted
 from boostopt.ensembles.thinning import certified_soft_margin, drop_small_weights
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.baseline_and_nu_warnings import warn_about_member_weights
-from boostopt.estimators.training.margin_summary import MarginSummary
+from boostopt.estimators.training.margin_summary import MarginSummary, find_contradictory_votes
 from boostopt.functions.edge_functions.base import EdgeFunction
 from boostopt.functions.edge_functions.largest_edge import AbsoluteEdge, MaximumEdge
 from boostopt.functions.regularizers.base import Regularizer
@@ -56,6 +56,9 @@ TWO_SIDED_PARAMETER = "two_sided"
 
 DEFAULT_TOL = 1e-9
 """Default scaled gap."""
+
+MAX_COMPARED_VOTES = 1 << 26
+"""Largest number of votes among which a warning looks for equal rows with different labels, as float64."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -213,7 +216,7 @@ def reweight(
         free = bool(parameters.pop(TWO_SIDED_PARAMETER, False)) or how.reflexive
         return reweight_distributed(arguments.formulation, members, (X, y, sample_weight), how.tol, free, parameters)
     members = members.with_labels_of(y)
-    result, judged = arguments.solve_binary(members, X, members.label_signs(y))
+    result, judged = arguments.solve_binary(members, X, np.asarray(y), members.label_signs(y))
     predicted = np.unique(result.training_predictions())
     always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
     warn_about_member_weights([judged], result.goal.examples.total, always, stacklevel=2)
@@ -280,14 +283,19 @@ class ReweightArguments:
         )
 
     def solve_binary(
-        self, members: Members, X: Any, signs: Int8[Array, " N"], margins: MarginMatrix | None = None
+        self,
+        members: Members,
+        X: Any,
+        labels: npt.NDArray[Any],
+        signs: Int8[Array, " N"],
+        margins: MarginMatrix | None = None,
     ) -> tuple[Reweighted, MarginSummary]:
         """Return new weights for members that separate two classes, and their summary for warnings.
 
         Parameters
         ----------
-        members, signs
-            The members, and the class of each example as -1 or 1.
+        members, labels, signs
+            The members, and the label of each row, with its class as -1 or 1.
         X
             As in `reweight`.
         margins
@@ -329,7 +337,12 @@ class ReweightArguments:
             soft_margin_certificate=best,
             majority=1 if c @ signs[rows] >= 0 else -1,
         )
-        return result, _margin_summary(result, NU_PARAMETER in self.formulation.parameters)
+        summary = _margin_summary(result, NU_PARAMETER in self.formulation.parameters)
+        if summary.is_unproved and U.N * U.t <= MAX_COMPARED_VOTES:
+            votes = U.to_array() * signs[rows, np.newaxis]
+            contradiction = find_contradictory_votes(votes, signs[rows], c, rows, labels)
+            summary = replace(summary, contradiction=contradiction)
+        return result, summary
 
 
 def _margin_summary(result: Reweighted, has_nu: bool) -> MarginSummary:

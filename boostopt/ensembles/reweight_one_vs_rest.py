@@ -204,7 +204,7 @@ def reweight_one_vs_rest(
     rows, _ = check_multiplicities(arguments.sample_weight, len(labels))
     Us = one_vs_rest_margins(members, X, signs, rows)
     for label, label_members, y_of, U in zip(classes.tolist(), members, signs, Us, strict=True):
-        part, summary = arguments.solve_binary(label_members, X, y_of, U)
+        part, summary = arguments.solve_binary(label_members, X, labels, y_of, U)
         results.append(part)
         summaries.append(replace(summary, label=repr(label), majority_name="of the rest"))
     result = OneVsRestReweighted(classes, tuple(results))

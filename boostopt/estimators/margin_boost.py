@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
@@ -27,7 +28,7 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
-from boostopt.estimators.numeric_columns import require_numeric_columns
+from boostopt.estimators.numeric_columns import validated_examples
 from boostopt.estimators.prediction import BoostedClassifier
 from boostopt.estimators.probability_calibration import ProbabilityMixin, fit_sigmoids
 from boostopt.estimators.training.binary_fit import MARGIN, PARAMETER_CHECKS, FitSettings, check_boolean
@@ -40,7 +41,6 @@ from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_mar
 from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
-from boostopt.oracles.feature_validation import checked_features
 from boostopt.programs.formulation_catalogue import default_formulation_name
 
 FORMULATION = default_formulation_name()
@@ -244,11 +244,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
-        require_numeric_columns(X)
-        features: Any
-        labels: Any
-        features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
-        features = checked_features(features)
+        features, labels = validated_examples(self, X, y)
         with limit_blas_threads():
             examples, validation_set = self._split(settings, features, labels, sample_weight)
             with rows_left_out(settings.formulation, len(examples.c), len(labels)):
@@ -411,15 +407,11 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if is_dask_collection(X):
             settings = self._validated_settings(per_example)
             return distributed_class_of(settings, self._unsupported_values(), X, y, sample_weight, label)
-        require_numeric_columns(X)
-        features: Any
-        labels: Any
-        options: Any = {"dtype": np.float64, "accept_sparse": "csr"}
-        features, labels = check_X_y(X, y, **options)
+        features, labels = validated_examples(clone(self), X, y)
         settings = self._validated_settings(per_example)
         # The oracle is the same for all shares, unless a share is less than one example: c is then scaled.
         settings = replace(settings, nu=getattr(self, "nu_", FIRST_NU)) if settings.needs_number else settings
-        examples, _ = self._split(settings, checked_features(features), labels, sample_weight)
+        examples, _ = self._split(settings, features, labels, sample_weight)
         return settings.oracle_and_parameters(examples, positive_class_index(examples.classes, label))[0]
 
     def save_certificate(

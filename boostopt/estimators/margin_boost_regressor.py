@@ -9,9 +9,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from boostopt._utils.array_types import Array, ExampleVector, Float
 from boostopt._utils.blas_threads import limit_blas_threads
@@ -29,13 +29,12 @@ from boostopt.errors import MarginWarning, OptionError, ProblemError
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
 from boostopt.estimators.feature_importances import feature_importances, feature_spreads
 from boostopt.estimators.fitted_attributes import fitted_attribute
-from boostopt.estimators.numeric_columns import require_numeric_columns
+from boostopt.estimators.numeric_columns import validated_examples, validated_features
 from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS, check_share_or_count
 from boostopt.estimators.training.convergence_warnings import GAP_REASON
 from boostopt.estimators.training.diagnosis import warn_once
 from boostopt.estimators.training.training_data import WeightedExamples, weighted_examples
 from boostopt.oracles import RegressionStumps
-from boostopt.oracles.feature_validation import checked_features
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.formulation_catalogue import default_formulation_name
@@ -181,10 +180,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
             X, y or the weights are not valid examples, or all targets are equal, or a parameter is out of its range.
         """
         formulation, settings = self._checked_settings()
-        require_numeric_columns(X)
-        features: Any
-        targets: Any
-        features, targets = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr", y_numeric=True)
+        features, targets = validated_examples(self, X, y, y_numeric=True)
         with limit_blas_threads():
             examples, targets = self._examples(features, targets, sample_weight)
             oracle, nu, count = self._oracle_and_counts(examples, targets)
@@ -238,8 +234,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
             X is not a matrix of finite numbers with the features of the fit.
         """
         check_is_fitted(self)
-        require_numeric_columns(X)
-        features = checked_features(validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False))
+        features = validated_features(self, X)
         centre, radius = self.target_scale_
         return centre + radius * weighted_vote(self.hypotheses_, self.weights_, features)
 
@@ -270,9 +265,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
         ValueError
             X, y or the weights are not valid examples, or the radius is out of its range.
         """
-        require_numeric_columns(X)
-        options: Any = {"dtype": np.float64, "accept_sparse": "csr", "y_numeric": True}
-        features, targets = check_X_y(X, y, **options)
+        features, targets = validated_examples(clone(self), X, y, y_numeric=True)
         return self._oracle_and_counts(*self._examples(features, targets, sample_weight))[0]
 
     def save_certificate(self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None) -> None:
@@ -359,7 +352,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 f"the targets y must be different numbers; got {format_count(len(used), 'sample')} with the target "
                 f"{used[0]:g}. Add others: equal targets need no fit."
             )
-        examples = weighted_examples(checked_features(features), y, sample_weight).merged()
+        examples = weighted_examples(features, y, sample_weight).merged()
         return examples, examples.classes[examples.codes]
 
     def _oracle_and_counts(

@@ -30,6 +30,8 @@ from boostopt._utils.json_values import (
 )
 from boostopt._utils.user_modules import is_python_file_path
 from boostopt.boosting.objectives.soft_margin import MEASURES, SOFT_MARGIN
+from boostopt.estimators.training.binary_fit import PARAMETER_CHECKS
+from boostopt.estimators.training.training_data import BALANCED
 from boostopt.oracles import Hypothesis
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state
 
@@ -44,6 +46,9 @@ MACHINE_PARAMETERS: Mapping[str, Any] = {
     "warm_start": False,
 }
 """Parameters that depend on the machine of the fit, with their values after loading."""
+
+OBJECT_PARAMETERS = ("base", "backend")
+"""Parameters that may be objects, for which a file has null."""
 
 LABEL_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 """Numeric types of labels; other labels are texts."""
@@ -104,9 +109,12 @@ def _parse_positive_count(value: Any, label: str) -> int:
     return value
 
 
-def _parse_positive(value: Any, label: str) -> float:
-    """Return a positive finite number; an integer stays one."""
-    require(is_finite(value) and value > 0, f"{label} must be a positive number")
+def _parse_nu(value: Any, label: str) -> float:
+    """Return a share in (0, 1] as a float, or a number of examples as an integer."""
+    require(
+        is_finite(value) and 0 < value <= (1.0 if isinstance(value, float) else 2**63),
+        f"{label} must be a positive number, a share of at most 1 or a whole number of examples",
+    )
     return value
 
 
@@ -140,7 +148,7 @@ def _parse_parameters(value: Any, label: str) -> dict[str, Any]:
 
 
 def _parse_parameter(value: Any, name: str) -> Any:
-    """Return a saved parameter, unless a further fit would execute or overwrite the file that it names."""
+    """Return a saved parameter that a fit takes, unless the fit would execute or overwrite the file that it names."""
     if name in MACHINE_PARAMETERS:
         return MACHINE_PARAMETERS[name]
     # A further fit would execute the file of a formulation, of an oracle or of a backend.
@@ -157,8 +165,18 @@ def _parse_parameter(value: Any, name: str) -> Any:
             ),
             f"{name} must have pairs of plain values",
         )
-        return {key: entry for key, entry in pairs}
-    require(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
+        value = {key: entry for key, entry in pairs}
+    require(value is None or isinstance(value, dict | bool | int | float | str), f"{name} is no plain value")
+    if name == "class_weight":
+        weights = value.values() if isinstance(value, dict) else ()
+        require(value in (None, BALANCED) or isinstance(value, dict), f'{name} is no mapping, "{BALANCED}" or null')
+        require(all(is_finite(weight) and weight > 0 for weight in weights), f"{name} must have positive numbers")
+    elif name == "random_state":
+        require(value is None or (isinstance(value, int) and not isinstance(value, bool)), f"{name} is no whole number")
+    elif not (value is None and name in OBJECT_PARAMETERS):
+        require(name in PARAMETER_CHECKS, f"the parameter {name} is unknown")
+        require(name != "base" or isinstance(value, str), "base is no text")
+        PARAMETER_CHECKS[name](name, value)
     return value
 
 
@@ -248,7 +266,7 @@ class ModelRecord:
     feature_names: Texts | None
     zero_based: Flag | None = None
     rounds: Count
-    nu: Annotated[float, _parse_positive] | None = None
+    nu: Annotated[float, _parse_nu] | None = None
     sigmoids: Annotated[Array, _parse_table] | None = None
     parameters: Annotated[Mapping[str, Any], _parse_parameters]
     parts: Annotated[list[Any], parse_list]

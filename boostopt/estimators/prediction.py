@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, is_dask_collection
 from boostopt._utils.validation import check_integer, check_optional
@@ -21,7 +21,7 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel, describe_weights, stack_columns
 from boostopt.estimators.feature_importances import feature_importances
 from boostopt.estimators.fitted_attributes import fitted_attribute
-from boostopt.estimators.numeric_columns import require_numeric_columns
+from boostopt.estimators.numeric_columns import validated_features
 from boostopt.estimators.training.dask_collections import predict_lazily
 from boostopt.estimators.training.one_vs_rest import positive_class_index
 from boostopt.oracles import Hypothesis, MatrixColumn, evaluate
@@ -199,8 +199,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def _validate_features(self, X: Any) -> Any:
         """Return checked features."""
         check_is_fitted(self)
-        require_numeric_columns(X)
-        return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+        return validated_features(self, X)
 
     def _decision_values(self, features: Any) -> Float[Array, " n *classes"]:
         """Return the decision function of checked features."""

@@ -48,7 +48,7 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
     ProblemError
         A class has fewer examples than there are folds.
     """
-    labels, counts = np.unique(np.asarray(y), return_counts=True)
+    labels, codes, counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
     if counts.min() < CALIBRATION_FOLDS:
         raise ProblemError(
             f"probability=True learns from {CALIBRATION_FOLDS} folds, so each class needs at least "
@@ -57,6 +57,10 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
         )
     fold_model: Any = clone(model)
     fold_model.set_params(**CALIBRATION_OVERRIDES, nu=model.nu_)
+    if isinstance(model.class_weight, Mapping):  # scikit-learn numbers the labels before it fits to folds
+        numbered = enumerate(labels.tolist())
+        weights = {code: model.class_weight[label] for code, label in numbered if label in model.class_weight}
+        fold_model.set_params(class_weight=weights)
     if values and model.parameters:  # the folds get parts of the values
         fold_model.set_params(
             parameters={name: value for name, value in model.parameters.items() if name not in values}
@@ -71,7 +75,7 @@ def fit_sigmoids(model: Any, X: Any, y: Any, sample_weight: Any, values: Mapping
         # The fit of the model has already issued these warnings.
         warnings.simplefilter("ignore", MarginWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(X, y, sample_weight=sample_weight, **values)
+        search.fit(X, codes, sample_weight=sample_weight, **values)
     calibrators: Any = search.calibrated_classifiers_[0].calibrators
     return np.array([[calibrator.a_, calibrator.b_] for calibrator in calibrators])
 

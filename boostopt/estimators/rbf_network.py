@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.validation import check_positive
-from boostopt.estimators.numeric_columns import require_numeric_columns
+from boostopt.estimators.numeric_columns import validated_examples, validated_features
 from boostopt.estimators.training.training_data import merge_examples
 from boostopt.oracles.rbf.network_fitting import LAMBDA_ADVICE, RBFSettings, fit_rbf
 from boostopt.oracles.rbf.radial_basis_network import RBFNetwork
@@ -78,10 +78,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
             X, y or the weights are not valid examples, or a parameter is out of its range.
         """
         settings = RBFSettings(self.K, self.iterations, check_positive("ridge", self.ridge, advice=LAMBDA_ADVICE))
-        require_numeric_columns(X)
-        features: Any
-        labels: Any
-        features, labels = validate_data(self, X, y, dtype=np.float64)
+        features, labels = validated_examples(self, X, y, accept_sparse=False)
         examples = merge_examples(features, labels, sample_weight).merged()
         self.classes_: npt.NDArray[Any] = examples.classes
         codes = examples.codes
@@ -95,9 +92,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
         """Return the outputs of the network: shape (n,), positive for the second of two classes; else (n, classes)."""
         check_is_fitted(self)
-        require_numeric_columns(X)
-        features: Any = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.network_.value(features)
+        return self.network_.value(validated_features(self, X, accept_sparse=False))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the label with the largest output for each row of X, shape (n,)."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
 from functools import cached_property
+from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,12 @@ from boostopt.oracles.base import Hypothesis
 
 COMPLEX_ADVICE = "Pass X.real, or the real and the imaginary parts as columns."
 """The advice about complex numbers."""
+
+COMPLEX_EXAMPLE = "one column of real parts and one of imaginary parts"
+"""An example of numbers in the place of complex ones."""
+
+TIME_EXAMPLE = "days after a first date"
+"""An example of numbers in the place of times."""
 
 
 class FeatureMatrix:
@@ -152,7 +160,7 @@ def _user_values(hypothesis: Hypothesis, features: FeatureMatrix) -> Float[Array
     return h.astype(np.float64, copy=False)
 
 
-def checked_features(X: Any, row_offset: int = 0) -> Any:
+def checked_features(X: Any, row_offset: int = 0, names: Sequence[Any] = ()) -> Any:
     """Return X as a float64 array, or as a CSR array without explicit zeros, of finite numbers.
 
     Parameters
@@ -161,13 +169,15 @@ def checked_features(X: Any, row_offset: int = 0) -> Any:
         Features, shape (n, features).
     row_offset
         Number of rows before X if X is a block of rows; messages count from the first row of all.
+    names
+        Names of the features, for messages; () for numbers.
 
     Raises
     ------
     ProblemError
         X is not a matrix of real numbers, is empty, or contains a NaN or an infinity.
     """
-    features = numeric_features(X)
+    features = numeric_features(X, row_offset)
     sparse = scipy.sparse.issparse(features)
     entries: Any = features.data if sparse else features
     if np.isfinite(entries).all():
@@ -179,10 +189,49 @@ def checked_features(X: Any, row_offset: int = 0) -> Any:
     else:
         n, j = np.argwhere(~np.isfinite(features))[0]
         value = features[n, j]
-    raise ProblemError(f"X must be finite; got {value} at row {n + row_offset}, feature {j}. Impute or drop it.")
+    place = f"row {n + row_offset}, {_feature_label(names, j)}"
+    raise ProblemError(f"X must be finite, without NaN; got {value} at {place}. Impute or drop it.")
 
 
-def numeric_features(X: Any) -> Any:
+def _feature_label(names: Sequence[Any], j: int) -> str:
+    """Return a feature as messages name it."""
+    return f"column {short_repr(names[j])}" if j < len(names) else f"feature {j}"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether an entry has no value: None, or NA or NaT of pandas. A NaN is a number."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def replacement_example(value: Any) -> str | None:
+    """Return an example of numbers in the place of an entry; None if the entry states a real number, or is missing."""
+    if is_missing(value):
+        return None
+    if isinstance(value, Complex) and not isinstance(value, Real):
+        return COMPLEX_EXAMPLE
+    if isinstance(value, date | time | timedelta | np.datetime64 | np.timedelta64):
+        return TIME_EXAMPLE
+    if isinstance(value, list | tuple | set | Mapping | np.ndarray):
+        return "one column for each of its entries"
+    try:
+        float(value)  # also of a text that states a number, as NumPy reads it
+    except OverflowError:
+        return "its logarithm"
+    except (TypeError, ValueError):
+        return "by scikit-learn's OneHotEncoder"
+    return None
+
+
+def non_numeric_entry(array: Array, row_offset: int = 0) -> tuple[str, str] | None:
+    """Return the first entry of a matrix that is no real number, with its place; and an example of numbers for it."""
+    for n, row in enumerate(array):
+        for j, value in enumerate(row):
+            if (example := replacement_example(value)) is not None:
+                return f"{short_repr(value)} at row {n + row_offset}, feature {j}", example
+    return None
+
+
+def numeric_features(X: Any, row_offset: int = 0) -> Any:
     """Return X as a float64 array, or as a CSR array without explicit zeros, of numbers that need not be finite.
 
     Raises
@@ -192,7 +241,7 @@ def numeric_features(X: Any) -> Any:
     """
     check_in_memory("X", X)
     check_unmasked("X", X)
-    features: Any = _compressed(X) if scipy.sparse.issparse(X) else _float64(X)
+    features: Any = _compressed(X) if scipy.sparse.issparse(X) else _float64(X, row_offset)
     if features.ndim != 2 or 0 in features.shape:
         raise ProblemError(
             f"X must have shape (N, features), not empty; got {features.shape}. Pass a row for each example."
@@ -200,19 +249,26 @@ def numeric_features(X: Any) -> Any:
     return features
 
 
-def _float64(X: Any) -> Array:
+def _float64(X: Any, row_offset: int) -> Array:
     """Return an array of real numbers as float64."""
-    advice = "Encode text, fill up rows."
     try:
         array = np.asarray(X)
-        advice = COMPLEX_ADVICE if array.dtype.kind == "c" else advice
+    except ValueError as failure:
+        raise ProblemError(
+            f"X must be an array of numbers: {reason_of(failure)}; got {short_repr(X)}. Pass rows of equal length."
+        ) from failure
+    advice = COMPLEX_ADVICE if array.dtype.kind == "c" else ""
+    try:
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its entries are {array.dtype}")
         with np.errstate(over="ignore"):  # longer floats may overflow; infinities are refused later
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
+        fault = non_numeric_entry(array, row_offset) if array.ndim == 2 else None
+        got, example = fault or (short_repr(X), "by scikit-learn's OneHotEncoder")
         raise ProblemError(
-            f"X must be an array of numbers: {reason_of(failure)}; got {short_repr(X)}. {advice}"
+            f"X must be an array of numbers: {reason_of(failure)}; got {got}. "
+            f"{advice or f'Encode the feature as numbers, such as {example}, or drop it.'}"
         ) from failure
 
 

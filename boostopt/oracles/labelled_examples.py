@@ -142,6 +142,22 @@ def check_multiplicities(
     ProblemError
         c are not such numbers, all of them are 0, or their sum overflows.
     """
+    counts = check_weights(c, N, name)
+    with np.errstate(over="ignore"):  # refused here
+        if counts.sum() == np.inf:
+            raise _weights_error(name, N, counts)
+    rows = np.flatnonzero(counts > 0)
+    return rows, as_immutable(counts[rows])
+
+
+def check_weights(c: npt.ArrayLike | None, N: int, name: str) -> Float[Array, " N"]:
+    """Return N finite numbers of at least 0, not all 0; 1 throughout for None.
+
+    Raises
+    ------
+    ProblemError
+        c are not such numbers.
+    """
     check_in_memory("c", c)
     check_unmasked("c", c)
     try:
@@ -153,15 +169,23 @@ def check_multiplicities(
         raise ProblemError(
             f"{name} must be {N} numbers: {reason_of(failure)}; got {short_repr(c)}. Pass one for each row."
         ) from failure
-    with np.errstate(over="ignore"):  # refused here
+    if counts.shape != (N,) or not ((counts >= 0) & (counts < np.inf)).all() or not counts.any():
+        raise _weights_error(name, N, counts)
+    return counts
+
+
+def _weights_error(name: str, N: int, counts: Float[Array, ...]) -> ProblemError:
+    """Return the error about numbers that are no weights; it names the first row whose number is none."""
+    with np.errstate(over="ignore"):
         total = counts.sum()
-    if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
-        raise ProblemError(
-            f"{name} must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
-            f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
-        )
-    rows = np.flatnonzero(counts > 0)
-    return rows, as_immutable(counts[rows])
+    is_weight = (counts >= 0) & (counts < np.inf)
+    is_named = counts.ndim == 1 and not is_weight.all()
+    row = f" Row {is_weight.argmin()} has {counts[is_weight.argmin()]:.6g}." if is_named else ""
+    return ProblemError(
+        f"{name} must be {N} finite numbers of at least 0, not all zero; got shape {counts.shape}, smallest "
+        f"{counts.min(initial=np.inf):.6g}, sum {total:.6g}.{row} Pass how often each row "
+        "counts."
+    )
 
 
 def as_signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:

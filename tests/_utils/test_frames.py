@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import fractions
 import sys
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,10 @@ def test_a_column_without_numbers_is_named() -> None:
         example = "days after a first date" if "datetime" in words else "by scikit-learn's OneHotEncoder"
         with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}\. Encode .* such as {example}"):
             MarginBoostClassifier().fit(table.assign(**{"home town": column}), y)
+    texts = table.assign(**{name: "x" for name in "abcde"}, last=[1.0, 2.0, None, 3.0])
+    words = "'x' in the column 'a', and no numbers in the columns 'b', 'c', 'd' and 1 more either. Encode the column"
+    with pytest.raises(ProblemError, match=words):
+        MarginBoostClassifier().fit(texts, y)
     with pytest.raises(ProblemError, match="'Rome' in the column 'old'"):
         model.predict(table.assign(old="Rome"))
     model.fit(table.astype({"old": object}).assign(rank=pandas.Categorical([1, 2, 2, 1])), y)
@@ -87,7 +93,7 @@ def test_a_column_of_texts_or_dates_of_an_array_is_named(make: Any) -> None:
     """A data frame that became an array has lost the names of its columns; their numbers are left."""
     y = [0, 0, 1, 1]
     towns = np.array([[0.5, 1], [1.5, "Rome"], [2.0, 1], [3.0, 1]], dtype=object)
-    dates = np.array([[datetime(2020, 1, 1), 0.5]] * 4, dtype=object)
+    dates = np.array([[datetime.datetime(2020, 1, 1), 0.5]] * 4, dtype=object)
     for rows, words in ((towns, "'Rome' in the column 1.*Encoder"), (dates, r"datetime.* in the column 0\..*\bdays\b")):
         with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}"):
             make().fit(rows, y)
@@ -117,3 +123,91 @@ def test_complex_features_are_refused_with_their_two_parts() -> None:
     for X in (np.ones((4, 1)) * 1j, scipy.sparse.csr_matrix(np.ones((4, 1)) * 1j)):
         with pytest.raises(ProblemError, match=r"complex128.*\bimaginary parts as columns\b"):
             DecisionStumps(X, [-1, -1, 1, 1])
+
+
+NAMED: dict[str, tuple[Any, str]] = {
+    "times as objects": ([datetime.date(2020, 1, 1)] * 4, r"date\(2020, 1, 1\).* such as days after"),
+    "lists": ([[1, 2]] * 4, r"\[1, 2\].* such as one column for each"),
+    "a huge integer": ([1, 2, 3, 10**400], r"int 1000.* such as its logarithm"),
+    "a complex number": ([1, "2", 3, 1j], r"1j .*imaginary parts"),
+    "an infinity": ([1.0, 2.0, np.inf, 4.0], r"finite.* got inf at row 2, column 'x'"),
+    "a text of an infinity": (["1", "2", "-inf", "4"], r"finite.* got -inf at row 2, column 'x'"),
+}
+"""Columns without finite numbers, and a pattern of the message."""
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_column_without_finite_numbers_is_named_with_what_to_do(name: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    column, words = NAMED[name]
+    table = pandas.DataFrame({"y": [0.0, 1.0, 2.0, 3.0], "x": column})
+    with pytest.raises(ProblemError, match=words) as caught:
+        MarginBoostClassifier().fit(table, [0, 0, 1, 1])
+    assert "column 'x'" in str(caught.value)
+
+
+def test_columns_of_numbers_in_any_type_are_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    for column in (
+        pandas.array([1, 2, 3, 4], dtype="Int64"),
+        pandas.array([True, False, True, True], dtype="boolean"),
+        [decimal.Decimal("1.5"), fractions.Fraction(1, 3), True, "4"],
+    ):
+        table = pandas.DataFrame({"y": [0.0, 1.0, 2.0, 3.0], "x": column})
+        assert MarginBoostClassifier(epsilon=0.5).fit(table, [0, 0, 1, 1]).n_features_in_ == 2
+
+
+@pytest.mark.parametrize("make", [MarginBoostClassifier, MarginBoostRegressor, RBFNetworkClassifier])
+def test_two_columns_of_one_name_are_named(make: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    table, y = pandas.DataFrame({"age": [0.0, 1, 2, 3], "size": [1.0, 0, 1, 0]}), [0, 0, 1, 1]
+    doubled = pandas.concat([table, table[["age"]]], axis=1)
+    with pytest.raises(ProblemError, match=r"different names; got two columns 'age'\. Rename or drop"):
+        make().fit(doubled, y)
+    model = make(epsilon=0.5) if hasattr(make(), "epsilon") else make(K=1)
+    with pytest.raises(ProblemError, match="two columns 'age'"):
+        model.fit(table, y).predict(doubled)
+
+
+def test_columns_of_tables_of_pyarrow_are_named() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table, y = pyarrow.table({"x": [0.5, 1.5, 2.0, 3.0]}), [0, 0, 1, 1]
+    assert list(MarginBoostClassifier(epsilon=0.5).fit(table, y).predict(table)) == y
+    for column, words in (
+        (["a", "b", "a", "b"], "'a' in the column 'z'"),
+        ([datetime.date(2020, 1, 1)] * 4, r"datetime64\S* in the column 'z'\. .*days"),
+        ([datetime.timedelta(1)] * 4, r"timedelta64\S* in the column 'z'\. .*days"),
+        ([{"a": 1}] * 4, r"\{'a': 1\} in the column 'z'"),
+        ([1, None, 2, 3], "NaN in the column 'z'"),
+    ):
+        with pytest.raises(ProblemError, match=f"got {words}"):
+            MarginBoostClassifier().fit(table.append_column("z", [pyarrow.array(column)]), y)
+    with pytest.raises(ProblemError, match="two columns 'x'"):
+        MarginBoostClassifier().fit(table.append_column("x", [pyarrow.array([1, 2, 3, 4])]), y)
+
+
+ARRAYS: dict[str, tuple[Any, str]] = {
+    "complex numbers in lists": ([[1j], [1.0], [2.0], [3.0]], r"complex128.*imaginary parts as columns"),
+    "complex numbers in objects": (np.array([[1j], [1], [2], ["3"]], object), r"1j at row 0, feature 0.*imaginary"),
+    "complex numbers": (np.ones((4, 1)) * 1j, "Complex data not supported.*complex128.*imaginary parts as columns"),
+    "times": (np.zeros((4, 1), "datetime64[D]"), r"datetime64\[D\].*days after"),
+    "time spans": (np.zeros((4, 1), "timedelta64[D]"), r"timedelta64\[D\].*days after"),
+    "texts": (np.array([["1"], ["a"], ["2"], ["3"]]), "'a' at row 1, feature 0.*OneHotEncoder"),
+    "fields": (np.zeros((4, 1), [("a", float)]), "'a'.*one column of an array for each field"),
+    "rows of unequal length": ([[1], [1, 2], [1], [1]], "Make the rows equally long"),
+    "masked entries": (np.ma.masked_equal(np.arange(4.0)[:, np.newaxis], 2), r"masked.*\(2, 0\)"),
+    "times in objects": (np.array([[np.datetime64("2020-01-01")], [1], [2], [3]], object), "row 0, feature 0.*days"),
+    "complex scalars in objects": (np.array([[1], [np.complex128(1j)], [2], [3]], object), "row 1, feature 0.*imagin"),
+    "None": ([[1.0], [None], [2.0], [3.0]], "no missing values; got None at row 1, feature 0.*Imputer"),
+    "NaN": ([[1.0], [2.0], [3.0], [np.nan]], "finite.* got nan at row 3, feature 0"),
+}
+"""Features without finite numbers, and a pattern of the message."""
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_entries_of_arrays_that_are_no_finite_numbers_are_refused_in_words(name: str) -> None:
+    X, words = ARRAYS[name]
+    with pytest.raises(
+        ProblemError, match=rf"^(Complex data.*)?X must\b.*{words}" if "Complex" not in words else words
+    ):
+        MarginBoostClassifier().fit(X, [0, 0, 1, 1])

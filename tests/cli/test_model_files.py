@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import pickle
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import boostopt._utils.files
 import boostopt.estimators.model_files
 from boostopt import DataError, OptionError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.model_file_schema import MACHINE_PARAMETERS
 
 BASES: dict[str, dict[str, Any]] = {
     "stump": {},
@@ -373,3 +376,114 @@ def test_bytes_that_are_cut_off_or_changed_are_refused_or_harmless(saved: Path, 
         else:
             np.testing.assert_array_equal(loaded.decision_function(X), f)
     assert refusals > 60
+
+
+FORGERIES: dict[str, Any] = {
+    "true": True,
+    "false": False,
+    "null": None,
+    "a text of 1": "1",
+    "a text": "x",
+    "a list": [[1]],
+    "no list": [],
+    "an object": {"a": 1},
+    "a mapping": {"mapping": [[True, True]]},
+    "an infinity": math.inf,
+    "nan": math.nan,
+    "minus 0": -0.0,
+    "minus 1": -1,
+    "a fraction": 1.5,
+    "a huge integer": 2**70,
+    "an integer above all floats": 10**400,
+}
+"""Values that replace each value of a description."""
+
+NULLS = {
+    "feature_names",
+    "zero_based",
+    "nu",
+    "sigmoids",
+    "spreads",
+    "certificate",
+    *MarginBoostClassifier().get_params(),
+}
+"""Fields that may have no value: the parameters as `fit` takes them."""
+
+TYPED_AT_FIT = {"formulation", "base", "backend", "final_weights", "oracle", "reason"}
+"""Fields of any text; a fit names an unknown one."""
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the place of each value in a description, with the value; of a list, the first entry only."""
+    entries = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for step, inner in entries:
+        yield (*place, step), inner
+        yield from places(inner, (*place, step))
+
+
+def is_harmless(place: tuple[Any, ...], original: Any, forgery: Any) -> bool:
+    """Return whether a value may stand at a place: it has the type of the original, or the field takes the type."""
+    field, is_number = place[-1], type(forgery) in (int, float)
+    if place[0] == "versions" or field in MACHINE_PARAMETERS:  # these are not read
+        return True
+    if forgery is None:
+        return field in NULLS or place[-2:] == (0, 0)
+    if "class_weight" in place[:-1] and len(place) == 5:  # a label, or its weight
+        return place[-1] == 0 or (is_number and 0 < forgery < math.inf)
+    if isinstance(forgery, bool):
+        return isinstance(original, bool) or field == "zero_based"
+    if isinstance(forgery, str):
+        return field in TYPED_AT_FIT
+    if is_number:
+        is_open = field in ("upper", "threshold")
+        is_number_here = original in (None, "margin") or type(original) in (int, float)
+        return is_number_here and (is_open or abs(forgery) < math.inf)
+    return forgery == [] and field == "mapping"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", FORGERIES)
+def test_each_value_of_a_description_is_refused_if_another_type_replaces_it(name: str, tmp_path: Path) -> None:
+    """Values that are taken have the type of the field, and predictions are numbers in [-1, 1]."""
+    X, _ = examples()
+    fitted(class_weight={-1: 1.0, 1: 2}, probability=True, n_jobs=1).save(tmp_path / "m.npz")
+    about, arrays = contents(tmp_path / "m.npz")
+    forgery, refused = FORGERIES[name], 0
+    for place, original in places(about):
+        path = write(tmp_path / "f.npz", set_in(copy.deepcopy(about), place, forgery), arrays)
+        try:
+            model = load(path)
+        except DataError as error:
+            refused += 1
+            assert "expected a " in str(error)
+            continue
+        assert (type(forgery), forgery) == (type(original), original) or is_harmless(place, original, forgery), place
+        f = model.decision_function(X)
+        assert (np.abs(f) <= 1.0).all()
+    assert refused > 20
+
+
+PARAMETERS_OF_OTHER_TYPES: dict[str, tuple[str, Any]] = {
+    "true as nu": ("nu", True),
+    "true as epsilon": ("epsilon", True),
+    "true as max_iter": ("max_iter", True),
+    "true as n_iter_no_change": ("n_iter_no_change", True),
+    "true as random_state": ("random_state", True),
+    "true as eta": ("eta", True),
+    "1 as reflexive": ("reflexive", 1),
+    "true as a class weight": ("class_weight", {"mapping": [[1, True]]}),
+    "a number as class weights": ("class_weight", 2.0),
+    "a number as base": ("base", 1),
+    "an unknown score": ("scoring", "f1"),
+    "a share above 1": ("nu", 1.5),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS_OF_OTHER_TYPES)
+def test_parameters_that_a_fit_refuses_are_refused_in_files(name: str, tmp_path: Path) -> None:
+    fitted().save(tmp_path / "m.npz")
+    about, arrays = contents(tmp_path / "m.npz")
+    parameter, value = PARAMETERS_OF_OTHER_TYPES[name]
+    about["parameters"][parameter] = value
+    with pytest.raises(DataError, match=rf"\b{parameter}\b"):
+        load(write(tmp_path / "f.npz", about, arrays))

@@ -490,6 +490,18 @@ def test_a_missing_value_is_to_be_imputed_and_text_to_be_encoded(
     refused(f"^{re.escape(expected)}$", load_dataset, source)
 
 
+def test_further_columns_without_a_number_are_named(tmp_path: Path) -> None:
+    source = write(tmp_path, "data.csv", "a,b,c,d,label\n1,2,red,,0\n")
+    refused(r"'red' in column 'c', and no number in 'd' either\. Encode it", load_dataset, source)
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"], "c": [1, 2], "d": ["x", "y"], "label": [0, 1]})
+    table.to_parquet(tmp_path / "data.parquet")
+    refused(
+        r"string in column 'b', and no number in 'd' either\. Encode it", load_dataset, str(tmp_path / "data.parquet")
+    )
+
+
 @pytest.mark.parametrize(
     "value, number_text", [("nan", "nan"), ("inf", "inf"), ("-Infinity", "-inf"), ("1e999", "inf")]
 )

@@ -21,6 +21,7 @@ from support.command_lines import run as invoke
 
 from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
+from boostopt.ensembles import reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.margin_summary import MarginSummary, find_contradiction
 from boostopt.estimators.training.training_data import merge_examples
@@ -248,7 +249,7 @@ def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
         reweight(forest, X, RARE, "lpboost", nu=40)
     noise = np.random.default_rng(3).permutation(CLEAR)
     stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)
-    with pytest.warns(MarginWarning, match=r"^at nu = 5 no weights .*\bmembers .*\[.*\bnu, to \d+ ") as w:
+    with pytest.warns(MarginWarning, match=r"^at nu = 5 no weights .*\bmembers .*\[.*\bnu above 84, to 88 ") as w:
         reweighted = reweight(stumps, X, noise, "lpboost", nu=5)
     assert reweighted.soft_margin <= ZERO_TOL and len(w) == 1
     with warnings.catch_warnings():
@@ -288,7 +289,43 @@ def test_equal_rows_with_different_labels_are_named_and_no_other_base_is_advised
         assert "rows 2 and 6 are equal and have the labels 'a' and 'b': no hypotheses tell them apart" in text
         # Two pairs of eight rows: at nu of at most 4 rows, no f has a soft margin above 0.
         assert "Such pairs have 50 % of the weights" in text and "another base" not in text
-        assert "Raise nu, to 1 at most, or add features that tell these rows apart, or correct their labels." in text
+        assert "Raise nu above 0.5, to 1 at most, or add features that tell these rows apart, or correct" in text
+    (text,) = warnings_of(rows, labels, nu=4)
+    assert "Raise nu above 4, to 8 at most, or add features" in text
+    (text,) = warnings_of(np.zeros((8, 1)), labels, nu=0.5)  # all rows are equal: no nu is left
+    assert "Add features that tell these rows apart" in text and "aise nu" not in text
+
+
+def test_the_share_that_nu_must_exceed_is_rounded_up() -> None:
+    rows, labels = np.repeat(np.arange(12.0), 2)[:23, np.newaxis], np.append(np.tile([0, 1], 11), 1)
+    labels[:12:2] = 1  # five of eleven pairs contradict each other: 10 / 23 = 0.43478
+    (text,) = warnings_of(rows, labels, nu=0.4)
+    assert "43.5 % of the weights. Raise nu above 0.435, to 0.434 at most" not in text and "aise nu" not in text
+    labels[22:] = 0  # and 12 / 23 = 0.5217 is the limit
+    (text,) = warnings_of(rows, labels, nu=0.4)
+    assert "Raise nu above 0.435, to 0.521 at most" in text
+
+
+def test_rows_that_no_member_tells_apart_are_named() -> None:
+    rows = np.array([[0.0], [1.0], [2.0], [3.0]] * 5)
+    labels = np.array(["no", "no", "yes", "yes"] * 5)
+    labels[[4, 9]] = "yes"  # rows 4 and 9 have the features of 0 and 1, and so their votes
+    stump = RandomForestClassifier(1, max_depth=1, bootstrap=False, random_state=0).fit(rows, rows[:, 0] > 1.5)
+    with pytest.warns(MarginWarning) as caught:
+        reweight(stump.estimators_, rows, labels == "yes", "lpboost", nu=4, sample_weight=np.arange(20) > 0)
+    # The vote is "no" on ten rows, of which row 0 does not count and two are "yes": 4 of 19 rows contradict each other.
+    assert "rows 1 and 4 get the same votes of all members, but have the labels False and True" in str(
+        caught[0].message
+    )
+    text = str(caught[0].message)
+    assert "21.1 % of the weights. Raise nu above 4, to 14 at most, or use an ensemble whose members tell" in text
+
+
+def test_contradictory_votes_of_several_classes_have_the_labels_of_the_rows() -> None:
+    labels = np.array(["a", "b", "c"] * 20)
+    trees = RandomForestClassifier(3, max_depth=1, random_state=0).fit(np.arange(60.0)[:, np.newaxis] % 7, labels)
+    with pytest.warns(MarginWarning, match=r"rows \d+ and \d+ get the same votes .* the labels '[abc]' and '[abc]'"):
+        reweight_one_vs_rest(trees, np.arange(60.0)[:, np.newaxis] % 7, labels, "lpboost", nu=5)
 
 
 def test_few_contradictions_leave_the_other_advice() -> None:

@@ -29,6 +29,7 @@ CONFIGURATIONS = (
     "base='feature'",
     "base='kernel'",
     "formulation='lpboost', class_weight='balanced'",
+    "nu='auto'",
 )
 
 

@@ -182,6 +182,16 @@ def test_a_balanced_rare_class_gives_more_than_one_vote() -> None:
     assert rare.mean() < 0.07 and len(model.run_.hypotheses) > 1 and model.nu_ < model.nus_[-1]
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_class_of_nearly_no_weight_may_be_given_up(classes: int) -> None:
+    """By weights alone, the largest nu that gives up no class is far below one row, where weights have no effect."""
+    noise = RNG.permutation(np.arange(60) % classes)
+    weights = {label: 1000.0 if label == 0 else 1e-4 for label in range(classes)}
+    model: Any = MarginBoostClassifier(nu="auto", class_weight=weights, **ROUGH).fit(RNG.normal(size=(60, 2)), noise)
+    assert model.nus_[-1] == pytest.approx(1.0 if classes == 2 else 1 / 3)
+    assert (model.predict(RNG.normal(size=(60, 2))) == 0).all()
+
+
 @pytest.mark.thorough
 def test_a_weight_is_a_number_of_copies_here_too() -> None:
     weights = RNG.integers(0, 3, 80)

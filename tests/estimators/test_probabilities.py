@@ -82,3 +82,12 @@ def test_several_classes_have_one_each_and_weights_count() -> None:
     np.testing.assert_allclose(model.predict_proba(X), calibrated.predict_proba(X), rtol=1e-12)
     model.fit(X[:60], y[:60])
     assert model.predict_proba(X).shape == (120, 2)
+
+
+@pytest.mark.filterwarnings("ignore:The limit max_iter")
+def test_class_weights_by_label_count_in_the_folds_too() -> None:
+    weights, codes = {"no": 1.0, "yes": 4.0}, (y == "yes").astype(int)
+    few: Any = {**ROUGH, "probability": True, "max_iter": 3}
+    model: Any = MarginBoostClassifier(**few, class_weight=weights).fit(X, y)
+    numbered: Any = MarginBoostClassifier(**few, class_weight={0: 1.0, 1: 4.0}).fit(X, codes)
+    np.testing.assert_array_equal(model.predict_proba(X), numbered.predict_proba(X))

@@ -303,3 +303,14 @@ def test_rows_that_are_not_finite_are_named_wherever_they_stand(monkeypatch: pyt
         X[row, 4] = np.inf
         with pytest.raises(ProblemError, match=rf"^X\b.*\binf\b.*\b{row}\b.*\b4\b"):
             BinnedStumps(X, y)
+
+
+@pytest.mark.parametrize("form", ["text", "times"])
+def test_an_entry_that_is_no_number_is_named_by_its_row_among_all(form: str) -> None:
+    X: Any = np.zeros((17_000, 2), dtype=object if form == "text" else "datetime64[s]")
+    if form == "text":
+        X[16_999, 1] = "Rome"
+    words = "'Rome' at row 16999, feature 1" if form == "text" else r".* at row 0, feature 0"
+    with pytest.raises(ProblemError, match=rf"^X must be an array of numbers\b.*; got {words}\. ") as caught:
+        BinnedStumps(X, np.resize([-1, 1], len(X)))
+    assert "16384" not in str(caught.value)

@@ -55,6 +55,8 @@ class Recommendations:
         Formats a share nu as the caller passes it: "nu = 0.1".
     format_nu_limit
         Formats a share as an upper limit of nu.
+    format_nu_bound
+        Formats a share that nu must exceed.
     narrow_interval
         The way to make the certified interval narrower; "" if there is none.
     better_hypotheses
@@ -67,16 +69,29 @@ class Recommendations:
 
     format_nu: Callable[[float], str]
     format_nu_limit: Callable[[float], str]
+    format_nu_bound: Callable[[float], str]
     narrow_interval: str
     better_hypotheses: str
     balance_classes: str
     choice_of_nu: str = ""
 
-    def raise_nu(self, nu: float, limit: float) -> str:
-        """Return the advice to raise nu to its limit; "" if the fit chose nu, or if the texts of both say no more."""
-        if self.choice_of_nu or float(self.format_nu_limit(limit)) <= float(self.format_nu(nu).removeprefix("nu = ")):
+    def raise_nu(self, nu: float, limit: float, bound: float) -> str:
+        """Return the advice to raise nu to its limit; "" if the fit chose nu, or if the texts of both say no more.
+
+        Parameters
+        ----------
+        nu, limit
+            The share nu, and the largest one to advise.
+        bound
+            The share that nu must exceed; 0 if there is none.
+        """
+        highest = self.format_nu_limit(limit)
+        if self.choice_of_nu or float(highest) <= float(self.format_nu(nu).removeprefix("nu = ")):
             return ""
-        return f"raise nu, to {self.format_nu_limit(limit)} at most"
+        lowest = self.format_nu_bound(bound) if bound else ""
+        if lowest and float(lowest) >= float(highest):
+            return ""
+        return f"raise nu above {lowest}, to {highest} at most" if lowest else f"raise nu, to {highest} at most"
 
 
 def margin_findings(
@@ -128,6 +143,7 @@ def warn_about_member_weights(
     recommendations = Recommendations(
         format_nu=lambda nu: f"nu = {nu * total_weight:g}",
         format_nu_limit=lambda nu: f"{max(math.floor(nu * total_weight), 1):g}",
+        format_nu_bound=lambda nu: f"{math.floor(nu * total_weight * (1.0 + ZERO_TOL)):g}",
         narrow_interval="lower tol, which narrows the interval",
         better_hypotheses="use another ensemble with better members",
         balance_classes="give both classes the same weight with sample_weight",
@@ -156,15 +172,15 @@ def _unproved_messages(
     classes = _affected_classes(summaries, [summary for summary, _ in unproved])
     contradiction_text = "" if contradiction is None else f"; {contradiction}"
     nu_limit = min(summary.nu_limit for summary in summaries)
-    may_raise_nu = not is_contradictory or contradiction is None or nu_limit > contradiction.share
+    contradictory_share = contradiction.share if contradiction is not None and is_contradictory else 0.0
     # Where the fit chose nu, a narrower interval may lead to a larger nu.
     may_narrow = not is_impossible and (not is_contradictory or bool(recommendations.choice_of_nu))
     steps = [
-        "" if worst.nu is None or not may_raise_nu else recommendations.raise_nu(worst.nu, nu_limit),
+        "" if worst.nu is None else recommendations.raise_nu(worst.nu, nu_limit, contradictory_share),
         recommendations.narrow_interval if may_narrow else "",
         RANKING_ADVICE if recommendations.choice_of_nu and worst.nu is not None and len(summaries) == 1 else "",
         "" if is_contradictory else recommendations.better_hypotheses,
-        "" if contradiction is None else "add features that tell these rows apart, or correct their labels",
+        "" if contradiction is None else contradiction.remedy,
     ]
     return [
         f"{at_nu}{subject} a {worst.measure} above {abs(worst.baseline):.3g}, that of f(x) = 0, which predicts "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -434,7 +434,10 @@ class FitSettings:
         is_count, nu_name = isinstance(self.nu, int), nu_parameter if isinstance(nu_parameter, str) else None
         recommendations = Recommendations(
             format_nu=lambda nu: f"nu = {self.nu if nu_name is None else float(f'{self.nu:.{NU_DIGITS}g}')}",
-            format_nu_limit=lambda nu: str(max(math.floor(nu * total), 1)) if is_count else _format_lower(nu),
+            format_nu_limit=lambda nu: str(max(math.floor(nu * total), 1)) if is_count else _format_share(nu),
+            format_nu_bound=lambda nu: (
+                str(math.floor(nu * total * (1.0 + ZERO_TOL))) if is_count else _format_share(nu, ROUND_CEILING)
+            ),
             narrow_interval=self._interval_advice(runs),
             better_hypotheses="use another base with better hypotheses"
             if "nu" in self.formulation.parameters
@@ -617,10 +620,10 @@ def _check_checkpoint(name: str, value: object) -> Path:
     return check_path(name, value)
 
 
-def _format_lower(share: float) -> str:
-    """Return a positive share as a text of at most `NU_DIGITS` digits, rounded down."""
+def _format_share(share: float, rounding: str = ROUND_FLOOR) -> str:
+    """Return a positive share as a text of at most `NU_DIGITS` digits, rounded down by default."""
     exact_text = f"{share:.12g}"  # 0.7 as a binary number lies below 0.7
-    return f"{float(Context(NU_DIGITS, ROUND_FLOOR).create_decimal(exact_text)):g}"
+    return f"{float(Context(NU_DIGITS, rounding).create_decimal(exact_text)):g}"
 
 
 def _check_verbose(name: str, value: object) -> bool | Callable[..., Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, Float
+from boostopt._utils.array_types import Array, Bool, Float, Int, Int8
 from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.errors import short_repr
@@ -39,17 +39,28 @@ class Contradiction:
         Their labels, in words.
     share
         The sum of 2 min(a, b) over all x, as a share of the weights.
+    is_of_votes
+        Whether the rows are equal in the votes of all members of an ensemble, not in the features.
     """
 
     rows: tuple[int, int]
     labels: tuple[str, str]
     share: float
+    is_of_votes: bool = False
 
     def __str__(self) -> str:
-        return (
-            f"rows {self.rows[0]} and {self.rows[1]} are equal and have the labels {self.labels[0]} and "
-            f"{self.labels[1]}: no hypotheses tell them apart. Such pairs have {100 * self.share:.3g} % of the weights"
-        )
+        first, second = self.rows
+        have = f"the labels {self.labels[0]} and {self.labels[1]}"
+        likeness = "get the same votes of all members, but have" if self.is_of_votes else "are equal and have"
+        result = "no weights tell them apart" if self.is_of_votes else "no hypotheses tell them apart"
+        share = f"Such pairs have {100 * self.share:.3g} % of the weights"
+        return f"rows {first} and {second} {likeness} {have}: {result}. {share}"
+
+    @property
+    def remedy(self) -> str:
+        """The way out."""
+        means = "use an ensemble whose members" if self.is_of_votes else "add features that"
+        return f"{means} tell these rows apart, or correct their labels"
 
 
 def find_contradiction(
@@ -70,20 +81,73 @@ def find_contradiction(
     positive
         The label of the class.
     """
-    is_positive = examples.classes[examples.codes] == positive
-    groups = equal_row_groups(examples.X)
-    pairs = np.minimum(np.bincount(groups, examples.c * is_positive), np.bincount(groups, examples.c * ~is_positive))
-    if not pairs.any():
+    example, share = _contradictory_example(
+        equal_row_groups(examples.X), examples.classes[examples.codes] == positive, examples.c
+    )
+    if not share:
         return None
-    row = examples.X[[int((groups == pairs.argmax()).argmax())]]
-    stack: Any = scipy.sparse.vstack if scipy.sparse.issparse(X) else np.vstack
-    groups = equal_row_groups(stack([X, row], **({"format": "csr"} if scipy.sparse.issparse(X) else {})))
-    equal = np.flatnonzero((groups[:-1] == groups[-1]) & (True if weights is None else weights > 0))
-    of_class = labels[equal] == positive
-    first, second = sorted((int(equal[of_class][0]), int(equal[~of_class][0])))
-    first_label, second_label = labels[[first, second]].tolist()
-    words = short_repr(first_label), short_repr(second_label)
-    return Contradiction((first, second), words, 2.0 * float(pairs.sum() / examples.c.sum()))
+    equal = _rows_equal_to(X, examples.X[[example]])
+    equal = equal if weights is None else equal[weights[equal] > 0]
+    pair = _first_of_both(equal, labels[equal] == positive)
+    return Contradiction(pair, _labels_in_words(labels, pair), share)
+
+
+def find_contradictory_votes(
+    votes: Float[Array, "N members"],
+    signs: Int8[Array, " N"],
+    c: Float[Array, " N"],
+    rows: Int[Array, " N"],
+    labels: npt.NDArray[Any],
+) -> Contradiction | None:
+    """Return rows with the same votes of all members and different signs; None if there are none.
+
+    Parameters
+    ----------
+    votes, signs, c
+        The votes of the members on the examples, and the class of each example as -1 or 1, with its weight.
+    rows, labels
+        The row of each example in the input, and the labels of all rows of the input.
+    """
+    groups = equal_row_groups(votes)
+    example, share = _contradictory_example(groups, signs > 0, c)
+    if not share:
+        return None
+    equal = np.flatnonzero(groups == groups[example])
+    pair = _first_of_both(rows[equal], signs[equal] > 0)
+    return Contradiction(pair, _labels_in_words(labels, pair), share, is_of_votes=True)
+
+
+def _contradictory_example(
+    groups: Int[Array, " N"], is_positive: Bool[Array, " N"], c: Float[Array, " N"]
+) -> tuple[int, float]:
+    """Return an example of the group with the most contradictory weight, and the contradictory share of all weights."""
+    pairs = np.minimum(np.bincount(groups, c * is_positive), np.bincount(groups, c * ~is_positive))
+    return int((groups == pairs.argmax()).argmax()), 2.0 * float(pairs.sum() / c.sum())
+
+
+def _first_of_both(rows: Int[Array, " k"], is_positive: Bool[Array, " k"]) -> tuple[int, int]:
+    """Return the first row of either class, the smaller index first."""
+    first, second = sorted((int(rows[is_positive][0]), int(rows[~is_positive][0])))
+    return first, second
+
+
+def _labels_in_words(labels: npt.NDArray[Any], pair: tuple[int, int]) -> tuple[str, str]:
+    """Return the labels of two rows as messages show them."""
+    first, second = labels[list(pair)].tolist()
+    return short_repr(first), short_repr(second)
+
+
+def _rows_equal_to(X: Any, row: Any) -> Int[Array, " k"]:
+    """Return the indices of the rows that equal a row, which is a matrix of one row in the same format."""
+    if not scipy.sparse.issparse(X):
+        rows = np.arange(len(X))
+        for j, value in enumerate(row[0].tolist()):
+            rows = rows[X[rows, j] == value]
+        return rows
+    rows = np.flatnonzero(np.diff(X.indptr) == row.nnz)
+    shape, similar = (len(rows), -1), X[rows]
+    is_equal = (similar.indices.reshape(shape) == row.indices) & (similar.data.reshape(shape) == row.data)
+    return rows[is_equal.all(axis=1)]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from boostopt.boosting.run.run import Run
 from boostopt.errors import ProblemError
 from boostopt.estimators.binary_model import stack_columns
 from boostopt.estimators.training.binary_fit import FitSettings
-from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
+from boostopt.estimators.training.nu_by_margin import nu_limit
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples
 from boostopt.programs.boosting_spec import UpdateKind
 
@@ -163,7 +163,8 @@ FOLD_SCORES: Mapping[str, Callable[[list[HeldOutFold]], list[float]]] = {
 def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuScores:
     """Return the cross-validation scores of values of nu.
 
-    The first candidates are three multiples of the largest nu that gives up no class. A finer grid follows: the
+    The first candidates are three multiples of the largest nu that gives up no class, with or without the class
+    weights: a user who gives a class little weight permits the model to give it up. A finer grid follows: the
     geometric means of the best one and its neighbours. The folds are stratified folds of the rows: each of the equal
     rows goes to a fold of its own choice, with its share of their weight. A row of weight k counts as k rows if all
     weights are whole numbers. The epsilon of the fits is at least `FOLD_EPSILON`.
@@ -187,9 +188,6 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
             'nu="auto" holds out rows of each class, so each class needs at least two; got a class with one. Set nu to '
             "a number."
         )
-    shares = np.bincount(examples.codes, examples.whole_c) / examples.whole_c.sum()
-    nu_limit = (NU_LIMIT_MULTICLASS if len(shares) > 2 else NU_LIMIT_BINARY) * float(shares.min())
-    fractions = np.array(NU_FRACTIONS)
     fold_settings = replace(settings, epsilon=max(settings.epsilon, FOLD_EPSILON), checkpoint=None, verbose=False)
     folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
     splits = [
@@ -198,7 +196,8 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
     ]
     score = partial(_score_nus, fold_settings, splits)
     # Less than one row: the soft margin is the smallest margin for all of these nu.
-    candidates = _without_repetitions(fractions * min(nu_limit, 1.0), 1.0 / len(rows))
+    limit = min(nu_limit(*examples.class_shares()), 1.0)
+    candidates = _without_repetitions(np.array(NU_FRACTIONS) * limit, 1.0 / len(rows))
     coarse = NuScores(candidates, score(candidates), np.array([held_out.c.sum() for _, held_out in splits]))
     candidates = _without_repetitions(finer_nus(coarse), 1.0 / len(rows))
     candidates = candidates[~np.isin(candidates, coarse.nus)]

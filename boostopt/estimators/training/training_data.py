@@ -13,11 +13,11 @@ import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.oracles import BinnedStumps, DecisionStumps, Oracle
+from boostopt.oracles.labelled_examples import check_weights
 from boostopt.programs.parameters import LARGEST, SMALLEST
 from boostopt.rows.binned_rows import has_exact_sums
 from boostopt.rows.row_block import MAX_MULTIPLICITY
@@ -82,7 +82,7 @@ class WeightedExamples:
 
     def class_shares(self) -> list[list[float]]:
         """Return the weight fractions of the classes, and if there are class weights also those without them."""
-        totals = np.bincount(self.codes, self.c)
+        totals = np.bincount(self.codes, self.whole_c)
         sums = [totals] if self.class_factors is None else [totals, totals / self.class_factors]
         return [(class_sums / class_sums.sum()).tolist() for class_sums in sums]
 
@@ -229,20 +229,12 @@ def _validate_sample_weight(sample_weight: Any, N: int) -> ExampleVector:
     ProblemError
         The weights are not N numbers of at least 0, or all are 0, or products with a weight would overflow.
     """
-    if sample_weight is None:
-        return np.ones(N)
-    numbers: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
-    weights = np.asarray(numbers, dtype=np.float64)
+    weights = check_weights(sample_weight, N, "sample_weight")
     positive = weights[weights > 0]
-    if len(positive) and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
+    if not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
         raise ProblemError(
             f"sample_weight must be 0 or lie in [{SMALLEST:g}, {LARGEST:g}]; got weights from {positive.min():.6g} to "
             f"{positive.max():.6g}. Scale the weights; if nu is a share, it does not depend on their scale."
-        )
-    if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
-        raise ProblemError(
-            f"sample_weight must be {N} weights of at least 0, not all zero; got shape {weights.shape}, smallest "
-            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass the number of copies of each example."
         )
     return weights
 
@@ -258,8 +250,8 @@ def _encode_labels(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Arra
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ProblemError(
-            f"the examples with a positive weight must have at least two classes; got {len(classes)} class. "
-            "Add examples of another class."
+            "the examples with a positive weight must have at least two classes; got 1 class, "
+            f"{short_repr(classes.tolist()[0])}. Add examples of another class."
         )
     return classes, codes
 

@@ -82,7 +82,8 @@ class ExampleBlocks:
         is_checked = finite or self.selection is not None
         for i in range(0, self._X.shape[0], BLOCK_ROWS):
             rows = self._X[i : i + BLOCK_ROWS]
-            block = _dense(checked_features(rows, self.row_offset + i) if is_checked else numeric_features(rows))
+            check = checked_features if is_checked else numeric_features
+            block = _dense(check(rows, self.row_offset + i))
             if self.selection is None:
                 yield block
             else:
