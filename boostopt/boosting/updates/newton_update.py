@@ -21,6 +21,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.qp.conjugate_gradient_active_set import SymmetricOperator, operator_maximizer
 from boostopt.boosting.qp.simplex_qp import simplex_maximizer
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
@@ -141,7 +142,7 @@ def newton_target(
     w: HypothesisVector,
     edges: HypothesisVector,
     edge_tolerance: float,
-    negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
+    negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"] | SymmetricOperator],
     ratio: float = 1.0,
 ) -> HypothesisVector:
     """Return the maximizer of the quadratic model of D at w over the hypotheses that enter the step.
@@ -155,7 +156,10 @@ def newton_target(
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
     used = (w[part] > 0.0) | (edges[part] > edges @ w)
-    target[part] = simplex_maximizer(H, (edges[part] + H @ w[part]) / ratio, used)
+    g = (edges[part] + H @ w[part]) / ratio
+    target[part] = (
+        operator_maximizer(H, g, w[part], used) if isinstance(H, SymmetricOperator) else simplex_maximizer(H, g, used)
+    )
     return target
 
 
