@@ -1,9 +1,8 @@
 """The maximum of g'z - 1/2 z'H z over the simplex, for a large matrix H that is known by its products.
 
 An active set method as in `primal_dual_active_set`. Conjugate gradients solve the equations of a support, with a
-preconditioner that belongs to the matrix, until the slopes are equal to within a small part of their first differences.
-Products cost less than a factor of H, and an inexact answer is enough for a Newton step: the caller evaluates the
-objective.
+preconditioner that belongs to the matrix, until the slopes are equal to within a tolerance. Products cost less than a
+factor of H, and an inexact answer is enough for a Newton step: the caller evaluates the objective.
 """
 
 from __future__ import annotations
@@ -15,9 +14,6 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, HypothesisVector
 from boostopt.boosting.qp.primal_dual_active_set import MULTIPLIER_TOL, NEGATIVE_TOL
-
-SLOPE_TOL = 0.01
-"""The largest difference of slopes on the support of an answer, as a fraction of their differences at the start."""
 
 MAX_SUPPORTS, MAX_PRODUCTS_PER_SUPPORT = 12, 100
 """The largest number of supports, and of products for each."""
@@ -39,7 +35,7 @@ class SymmetricOperator(ABC):
 
 
 def operator_maximizer(
-    H: SymmetricOperator, g: HypothesisVector, z: HypothesisVector, support: Bool[Array, " t"]
+    H: SymmetricOperator, g: HypothesisVector, z: HypothesisVector, support: Bool[Array, " t"], tolerance: float
 ) -> HypothesisVector:
     """Return a point of the simplex near the maximizer of g'z - 1/2 z'H z.
 
@@ -51,9 +47,10 @@ def operator_maximizer(
         Weights from which the method starts, shape (t,).
     support
         The guess of the support, with at least one weight.
+    tolerance
+        The largest distance of slopes g - H z on the support from their level, and of others above it.
     """
-    z = np.where(support, z, 0.0)
-    tolerance = SLOPE_TOL * float(np.ptp((g - H @ z)[support])) + MULTIPLIER_TOL * float(np.abs(g).max())
+    z, tolerance = np.where(support, z, 0.0), tolerance + MULTIPLIER_TOL * float(np.abs(g).max())
     for _ in range(MAX_SUPPORTS):
         z, slopes, level = _solve_on_support(H, g, z, support, tolerance)
         low, high = support & (z < -NEGATIVE_TOL), ~support & (slopes > level + tolerance)

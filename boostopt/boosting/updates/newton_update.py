@@ -39,6 +39,9 @@ EDGE_TOL_FRACTION = 0.25
 MEMORY_LEVEL, MEMORY_VALUE = "level", "value"
 """The keys, in the memory of a state, of the level of the last program and of D(w) at this level."""
 
+SLOPE_TOL = 0.01
+"""The tolerance of slopes after a step by conjugate gradients, as a fraction of the differences of edges in use."""
+
 SOLVED_GAP_FRACTION = 0.25
 """The largest gap of a solved program, as a fraction of the accuracy of its level."""
 
@@ -157,9 +160,11 @@ def newton_target(
     H, target = negative_hessian(part), np.zeros(len(w))
     used = (w[part] > 0.0) | (edges[part] > edges @ w)
     g = (edges[part] + H @ w[part]) / ratio
-    target[part] = (
-        operator_maximizer(H, g, w[part], used) if isinstance(H, SymmetricOperator) else simplex_maximizer(H, g, used)
-    )
+    if isinstance(H, SymmetricOperator):
+        tolerance = SLOPE_TOL * float(np.ptp(edges[part][used])) / ratio
+        target[part] = operator_maximizer(H, g, w[part], used, tolerance)
+    else:
+        target[part] = simplex_maximizer(H, g, used)
     return target
 
 
