@@ -126,7 +126,7 @@ def immutable_value(value: Any, visited: dict[int, Any] | None = None) -> Any:
     Functions F and G, and dataclasses of boostopt, stay the same objects and get immutable attributes. A user's
     dataclass is copied. Records derived from `ImmutableArrays` have immutable arrays already.
     """
-    if type(value) in ATOMS or isinstance(value, ImmutableArrays):
+    if type(value) in ATOMS or isinstance(value, ImmutableArrays) or _is_named_tuple(value):
         return value
     visited = {} if visited is None else visited
     if isinstance(value, np.ndarray):
@@ -141,6 +141,11 @@ def immutable_value(value: Any, visited: dict[int, Any] | None = None) -> Any:
         return immutable_record(value, visited)
     make_arrays_immutable(value, visited)
     return value
+
+
+def _is_named_tuple(value: Any) -> bool:
+    """Return whether a value is a named tuple, such as a split: these are many, and have no arrays."""
+    return isinstance(value, tuple) and type(value) is not tuple
 
 
 def immutable_record(record: Any, visited: dict[int, Any] | None = None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8, Int32
 from boostopt.rows.block_sums import (
     counts_by_code,
     example_weights,
@@ -23,9 +23,9 @@ from boostopt.rows.block_sums import (
     splitmix64,
 )
 from boostopt.rows.feature_encoding import BinnedFeatures
-from boostopt.rows.gram_matrices import gram
+from boostopt.rows.gram_matrices import cell_sums, gram
 from boostopt.rows.margin_grid import MarginGrid
-from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
+from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split, split_columns
 
 MarginHandle = Sequence[Any]
 """The margins of all rows, integer multiples of 2^-30, stored with the rows.
@@ -168,15 +168,13 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        tables: dict[int, Int[Array, " _"]] = {}
-        for split, weight in zip(splits, W.tolist(), strict=True):
-            if weight == 0:
-                continue
-            table = tables.setdefault(split.feature, np.zeros(self.n_codes[split.feature], np.int64))
-            table[: split.code + 1] -= split.sign * weight
-            table[split.code + 1 :] += split.sign * weight
-        small = {j: table.astype(np.int32) for j, table in tables.items()}
-        return self._map(margins, small)
+        feature, code, sign = split_columns(splits)
+        signed, tables = sign * W, dict[int, Int32[Array, " _"]]()
+        for j in np.unique(feature[W != 0]).tolist():
+            weights, steps = signed[feature == j], np.zeros(self.n_codes[j], np.int64)
+            np.add.at(steps, code[feature == j] + 1, 2 * weights)
+            tables[j] = (np.cumsum(steps) - weights.sum()).astype(np.int32)
+        return self._map(margins, tables)
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -197,6 +195,12 @@ class BinnedRows(ABC):
     ) -> Float[Array, "t1 t1"]:
         """Return V' diag(c r) V, with r_n = table[bin of margin n] and V the values of the splits and the labels."""
         return self._map_reduce(gram, handle, grid, table, splits)
+
+    def cell_sums(
+        self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]
+    ) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+        """Return the sums from which the matrix of `gram` follows, as the kernel `cell_sums` does."""
+        return self._map_reduce(cell_sums, handle, grid, table, splits)
 
 
 class LocalRows(BinnedRows):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS
 from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import MarginGrid
-from boostopt.rows.row_block import RowBlock, Split
+from boostopt.rows.row_block import RowBlock, Split, split_columns
 
 PRODUCT_ROWS = 2048
 """Rows of a block of the matrix product."""
@@ -51,6 +51,55 @@ def gram(
     """
     features, is_small = {split.feature for split in splits}, part.c is None
     accumulator: _GramByCells | _GramByProducts | None = None
+    for block, rows, r in _rows_with_curvature(part, margins, grid, table):
+        if accumulator is None:  # these rows tell how many have r > 0
+            n_rows = len(r) / (block.stop - block.start) * part.n
+            is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
+            is_compiled = uses_compiled_loops(_entry_count(n_rows, len(features)) if is_by_cells else 0)
+            if is_compiled:
+                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, True)
+            if not is_by_cells:
+                accumulator = _GramByProducts(splits, is_small)
+            else:
+                accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
+        accumulator.add({j: part.codes[j][block] for j in features}, rows, part.y[block][rows], r)
+    t = len(splits)
+    return np.zeros((t + 1, t + 1)) if accumulator is None else accumulator.total
+
+
+def cell_sums(
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    grid: MarginGrid,
+    table: Int[Array, " bins"],
+    splits: Sequence[Split],
+) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+    """Return the sums over cells from which the matrix of `gram` follows; all are exact.
+
+    The splits of a feature, in the order of their codes, divide its codes into cells, one more than splits. Cells of
+    features with a lower number come first.
+
+    Returns
+    -------
+    tuple
+        The sums of c r over the pairs of cells of two features a and b < a, with a fixed pair of features after
+        another, and the sums of c r and of c r y over the cells.
+    """
+    features, is_small = {split.feature for split in splits}, part.c is None
+    accumulator: _GramByCells | None = None
+    for block, rows, r in _rows_with_curvature(part, margins, grid, table):
+        if accumulator is None:
+            n_rows = len(r) / (block.stop - block.start) * part.n
+            is_compiled = uses_compiled_loops(_entry_count(n_rows, len(features)))
+            accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
+        accumulator.add({j: part.codes[j][block] for j in features}, rows, part.y[block][rows], r)
+    return (_GramByCells(splits) if accumulator is None else accumulator).sums
+
+
+def _rows_with_curvature(
+    part: RowBlock, margins: Int32[Array, " n"], grid: MarginGrid, table: Int[Array, " bins"]
+) -> Iterator[tuple[slice, Int[Array, " k"], Float[Array, " k"]]]:
+    """Yield blocks of rows, the numbers of their rows with r > 0, and c r of these rows."""
     curvatures = table.astype(np.float64)
     bin_numbers, code, r = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
     for i in range(0, part.n, BLOCK_ROWS):
@@ -62,21 +111,12 @@ def gram(
             r[:n] *= part.c[i : i + n]
         nonzero = np.flatnonzero(r[:n])
         if len(nonzero):
-            if accumulator is None:  # these rows tell how many have r > 0
-                n_rows = len(nonzero) / n * part.n
-                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
-                n_sums = len(features) * (len(features) + 1) // 2  # of features and of pairs
-                is_compiled = uses_compiled_loops(int(n_rows) * n_sums if is_by_cells else 0)
-                if is_compiled:
-                    is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, True)
-                if not is_by_cells:
-                    accumulator = _GramByProducts(splits, is_small)
-                else:
-                    accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
-            codes = {j: part.codes[j][i : i + n] for j in features}
-            accumulator.add(codes, nonzero, part.y[i : i + n][nonzero], r[nonzero])
-    t = len(splits)
-    return np.zeros((t + 1, t + 1)) if accumulator is None else accumulator.total
+            yield slice(i, i + n), nonzero, r[nonzero]
+
+
+def _entry_count(n_rows: float, n_features: int) -> int:
+    """Return the number of entries that sums over cells of features and of their pairs read."""
+    return int(n_rows) * (n_features * (n_features + 1) // 2)
 
 
 def sums_over_cells_are_faster(
@@ -144,19 +184,20 @@ class _GramByCells:
     """
 
     def __init__(self, splits: Sequence[Split]) -> None:
-        self._features = sorted({split.feature for split in splits})
-        cuts = {j: np.unique([split.code for split in splits if split.feature == j]) for j in self._features}
-        # The number of cuts below each code; higher codes count as the code after the last cut.
-        self._cell = {j: _cell_of_code(cut) for j, cut in cuts.items()}
-        sizes = np.array([len(cut) for cut in cuts.values()])
-        first = dict(zip(self._features, np.cumsum(sizes) - sizes, strict=True))
-        self._cut_of_split = np.array([first[s.feature] + np.searchsorted(cuts[s.feature], s.code) for s in splits])
-        self._sign = np.array([split.sign for split in splits], dtype=np.float64)
-        self._sizes, self._starts = sizes + 1, np.cumsum(sizes) - sizes
+        feature, code, sign = split_columns(splits)
+        order = np.lexsort((code, feature))
+        features, starts, sizes = np.unique(feature[order], return_index=True, return_counts=True)
+        self._features = features.tolist()
+        # The number of cuts below each code; higher codes count as the code after the last cut. Equal cuts have an
+        # empty cell between them.
+        cuts = np.split(code[order], starts[1:])
+        self._cell = {j: _cell_of_code(cut) for j, cut in zip(self._features, cuts, strict=True)}
+        self._cut_of_split, self._sign = np.argsort(order), sign.astype(np.float64)
+        self._sizes, self._starts = sizes + 1, starts
         self._pairs = [(a, b) for a in range(len(sizes)) for b in range(a)]
         pair_sizes = [int(self._sizes[a] * self._sizes[b]) for a, b in self._pairs]
         self._all_pair_sums = np.zeros(sum(pair_sizes))
-        self._pair_sums = np.split(self._all_pair_sums, np.cumsum(pair_sizes)[:-1])[: len(self._pairs)]
+        self._pair_ends = np.cumsum(pair_sizes, dtype=np.intp)
         self._sums = [np.zeros(size) for size in self._sizes.tolist()]
         self._label_sums = [np.zeros(size) for size in self._sizes.tolist()]
 
@@ -173,14 +214,23 @@ class _GramByCells:
         for cell, sums, label_sums in zip(cells, self._sums, self._label_sums, strict=True):
             sums += np.bincount(cell, r, len(sums))
             label_sums += np.bincount(cell, signed, len(label_sums))
-        for (a, b), both in zip(self._pairs, self._pair_sums, strict=True):
+        for (a, b), both in self._sums_of_pairs():
             np.multiply(cells[a], self._sizes[b], out=place)
             place += cells[b]
             both += np.bincount(place, r, len(both))
 
+    def _sums_of_pairs(self) -> Iterator[tuple[tuple[int, int], Float[Array, " cells"]]]:
+        """Yield the pairs of features with the sums of their cells, which may be changed in place."""
+        return zip(self._pairs, np.split(self._all_pair_sums, self._pair_ends)[:-1], strict=True)
+
+    @property
+    def sums(self) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+        """The sums over all added rows, as `cell_sums` returns them."""
+        return self._all_pair_sums, np.concatenate(self._sums), np.concatenate(self._label_sums)
+
     @property
     def total(self) -> Float[Array, "t1 t1"]:
-        """The sum over all added rows."""
+        """The matrix of all added rows."""
         # With thousands of splits, each pass over the matrix costs as much as the counts. So the sums of a pair of
         # features become entries while they are in the cache, and rows are permuted before columns.
         count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
@@ -191,7 +241,7 @@ class _GramByCells:
             entries[start:end, start:end] = _entries(0.5 * twice[a][higher], twice[a], twice[a], R)
             label_entries = 2.0 * _sums_above(self._label_sums[a]) - float(self._label_sums[a].sum())
             entries[count, start:end] = entries[start:end, count] = label_entries
-        for (a, b), cells in zip(self._pairs, self._pair_sums, strict=True):
+        for (a, b), cells in self._sums_of_pairs():
             both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
             pair_entries = _entries(both, twice[a], twice[b], R)
             entries[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_entries
@@ -259,7 +309,17 @@ class _GramByCompiledCells(_GramByCells):
         self._n_summed = 0
 
     @property
+    def sums(self) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+        self._add_new_sums()
+        return super().sums
+
+    @property
     def total(self) -> Float[Array, "t1 t1"]:
+        self._add_new_sums()
+        return super().total
+
+    def _add_new_sums(self) -> None:
+        """Add all new sums to those of float64."""
         self._sum_stored_rows()
         self._add_new_pair_sums()
         ends = np.cumsum(self._sizes)[:-1]
@@ -269,7 +329,6 @@ class _GramByCompiledCells(_GramByCells):
             sums += new_sums
         self._new_sums[:] = 0
         self._new_label_sums[:] = 0
-        return super().total
 
 
 def _entries(

@@ -7,6 +7,7 @@ import pickle
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.method_selection import continuation_options, reduced_problem
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord
+from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import Stabilization
@@ -256,6 +258,33 @@ def test_the_curvature_of_a_sample_is_near_that_of_all_rows(spread: float, monke
     sampled = negative_hessian(1_000)
     assert strides and strides[0] >= 4
     assert 0.0 < np.linalg.norm(sampled - exact, 2) < 0.1 * np.linalg.norm(exact, 2)
+
+
+@pytest.mark.parametrize("formulation", ["erlpboost", "log_loss"])
+def test_runs_with_an_operator_are_certified_and_equal(formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histogram_evaluator, "MIN_OPERATOR_COLUMNS", 4)
+    monkeypatch.setattr(histogram_evaluator, "sums_over_cells_are_faster", lambda *sizes, is_small: True)
+    operators, create = list[StumpCurvature](), StumpCurvature
+
+    def create_and_record(*arguments: Any) -> StumpCurvature:
+        operators.append(create(*arguments))
+        return operators[-1]
+
+    monkeypatch.setattr(histogram_evaluator, "StumpCurvature", create_and_record)
+    epsilon = 0.01 if formulation == "erlpboost" else 1.0
+    parameters: dict[str, Any] = {"nu": 900.0} if formulation == "erlpboost" else {}
+    runs, divide = list[HistogramRun](), BinnedRows.from_binned
+    for parts in (1, 7):
+        split_rows: Any = partial(divide, parts=parts)
+        monkeypatch.setattr(BinnedRows, "from_binned", staticmethod(split_rows))
+        run = boost(formulation, binned_stumps(1, 3_000), epsilon=epsilon, update="newton", **parameters)
+        assert isinstance(run, HistogramRun) and run.class_certificate.gap <= epsilon
+        runs.append(run)
+    assert len(operators) >= 4 and len(operators) % 2 == 0
+    assert class_bounds(runs[0]) == class_bounds(runs[1]) and np.array_equal(runs[0].w, runs[1].w)
+    if formulation == "erlpboost":
+        (low, high), (lower, upper) = class_bounds(runs[0]), recomputed_bounds(runs[0], binned_stumps(1, 3_000))
+        assert low <= lower and upper <= high
 
 
 @pytest.mark.parametrize("parts", [1, 7])

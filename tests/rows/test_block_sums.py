@@ -179,6 +179,9 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
         assert np.array_equal(
             whole_sample.gram(whole_margins, window, steep, SPLITS), cut_sample.gram(cut_margins, window, steep, SPLITS)
         )
+        whole_sums = whole_sample.cell_sums(whole_margins, window, steep, SPLITS)
+        for sums, cut_sums in zip(whole_sums, cut_sample.cell_sums(cut_margins, window, steep, SPLITS), strict=True):
+            assert np.array_equal(sums, cut_sums) and sums.any()
 
 
 def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:

@@ -15,12 +15,13 @@ import pytest
 
 from boostopt import boost
 from boostopt._utils.blas_threads import thread_limit
+from boostopt.boosting.histogram_newton import dual_evaluator
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps
 from boostopt.rows import gram_matrices, loop_selection
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
-from boostopt.rows.gram_matrices import gram
+from boostopt.rows.gram_matrices import cell_sums, gram
 from boostopt.rows.loop_selection import (
     MIN_THREAD_ENTRIES,
     THREADS_VARIABLE,
@@ -90,6 +91,7 @@ def test_all_sums_are_those_of_numpy(
             both(monkeypatch, lambda grid=grid: signed_sums_by_code(rows, M, grid, weights, N_CODES)),
             both(monkeypatch, lambda grid=grid: [gram(rows, M, grid, np.minimum(weights, 256), splits)]),
             both(monkeypatch, lambda grid=grid: [gram(rows, M, grid, np.minimum(weights, 256), splits[:1])]),
+            both(monkeypatch, lambda grid=grid: cell_sums(rows, M, grid, np.minimum(weights, 256), splits)),
         ):
             assert len(result) == len(compiled)
             for a, b in zip(result, compiled, strict=True):
@@ -124,6 +126,8 @@ def test_a_code_without_a_sum_is_an_error(share: float, monkeypatch: pytest.Monk
 @needs_numba
 @pytest.mark.parametrize("formulation", ["erlpboost", pytest.param("lpboost", marks=pytest.mark.thorough)])
 def test_a_run_is_equal_to_the_last_bit(formulation: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(dual_evaluator, "MIN_OPERATOR_COLUMNS", 20)
+    monkeypatch.setattr(dual_evaluator, "sums_over_cells_are_faster", lambda *sizes, is_small: True)
     rng = np.random.default_rng(3)
     X = rng.standard_normal((3_000, 5))
     y = np.where(X[:, :3].sum(axis=1) + rng.standard_normal(3_000) > 0, 1, -1)

@@ -38,7 +38,7 @@ from boostopt.boosting import path
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
-from boostopt.boosting.histogram_newton import newton_solver
+from boostopt.boosting.histogram_newton import dual_evaluator, newton_solver
 from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
@@ -189,6 +189,8 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         assert run_digest(shards, C, epsilon) == run_digest(local.binned_rows, C, epsilon)
         monkeypatch.setattr(newton_solver, "SAMPLE_SIZES", (100, 400))
         monkeypatch.setattr(newton_solver, "MIN_ROWS_PER_SAMPLED_ROW", 2)
+        monkeypatch.setattr(dual_evaluator, "MIN_OPERATOR_COLUMNS", 4)
+        monkeypatch.setattr(dual_evaluator, "sums_over_cells_are_faster", lambda *sizes, is_small: True)
         sampled = run_digest(local.binned_rows, C, epsilon)
         assert run_digest(shards, C, epsilon) == sampled
 
@@ -296,6 +298,7 @@ def test_a_question_is_one_task_for_each_worker() -> None:
             "histogram": lambda: rows.histogram(margins, MarginGrid.full()),
             "signed_sums_by_code": lambda: rows.class_edges(margins, MarginGrid.full(), table),
             "gram": lambda: rows.gram(margins, MarginGrid.full(), table, splits),
+            "cell_sums": lambda: rows.cell_sums(margins, MarginGrid.full(), table, splits),
             "weights": lambda: rows.weights(margins, MarginGrid.full(), table),
             "every": lambda: rows.stride(10),
         }
@@ -306,7 +309,7 @@ def test_a_question_is_one_task_for_each_worker() -> None:
         for name in ("margins", *questions):
             workers_used = [worker for key, worker in tasks.done if key.startswith(f"boostopt-{name}-")]
             assert len(workers_used) == 3 and set(workers_used) == workers, name
-        assert len(tasks.done) == 3 * 6, Counter(key for key, _ in tasks.done)
+        assert len(tasks.done) == 3 * 7, Counter(key for key, _ in tasks.done)
 
 
 def test_a_shard_says_how_large_it_is(client: Any) -> None:

@@ -87,7 +87,8 @@ class BoundedEdgeNewton(HistogramNewton):
         is_active, target = w > 0.0, np.zeros(len(w))
         min_slope = float(slopes[is_active].max()) - EDGE_TOL_FRACTION * self.epsilon if is_active.any() else -math.inf
         columns = np.flatnonzero(is_active | (slopes >= min_slope))
-        H = self._negative_hessian(evaluator, evaluation, columns)
+        iterate, splits = evaluation.iterate, self._splits_of(columns)
+        H = evaluator.negative_hessian(iterate, evaluation.weight_function, splits, self._spread)
         is_active_guess = is_active[columns] | (slopes[columns] > 0.0)
         target[columns] = capped_sum_maximizer(
             H,

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
 from boostopt.boosting.objectives.exact_objective import ExactObjective, margin_histogram, weight_function
 from boostopt.boosting.objectives.margin_histogram import MarginHistogram, WeightFunction
 from boostopt.boosting.updates.newton_update import centered_gram
 from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
+from boostopt.rows.gram_matrices import sums_over_cells_are_faster
 from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
 
@@ -33,6 +37,10 @@ Rows count as many as equal curvatures whose mean is as random."""
 
 MAX_CURVATURE_SAMPLE = 1 << 20
 """The largest number of rows of a sample for the Hessian; it is in memory, also if the rows are on a cluster."""
+
+MIN_OPERATOR_COLUMNS, MIN_ROWS_PER_OPERATOR_COLUMN = 200, 1
+"""The least number of columns whose Hessian is an operator, and of rows with a curvature for each column, counted as
+above. With fewer rows, conjugate gradients take too many products."""
 
 MAX_REFINEMENTS = 2
 """The largest number of refinements of the grid for one iterate and level."""
@@ -98,6 +106,28 @@ class Evaluation:
         return self.iterate.integer_weights / MARGIN_SCALE
 
 
+@dataclass(frozen=True, eq=False)
+class CurvatureSample:
+    """Rows that determine the Hessian.
+
+    Attributes
+    ----------
+    rows, margins
+        The rows, and their margins.
+    grid, integer_curvature, unit
+        The curvature of each bin as an integer, and the curvature of the integer 1.
+    size
+        The number of equal curvatures whose mean is as random.
+    """
+
+    rows: BinnedRows
+    margins: MarginHandle
+    grid: MarginGrid
+    integer_curvature: Int[Array, " bins"]
+    unit: float
+    size: float
+
+
 class DualEvaluator:
     """The dual objective D of the programs of a problem, on some rows.
 
@@ -118,6 +148,7 @@ class DualEvaluator:
     def __init__(self, problem: Problem, rows: BinnedRows, objective: ExactObjective) -> None:
         self.problem, self.rows, self.objective = problem, rows, objective.for_sample(rows.n_examples)
         self._sample: tuple[int, BinnedRows] = 1, rows
+        self._memory = np.empty(0)
 
     def iterate(self, columns: Sequence[Split], integer_weights: Int[Array, " t"], weight_sum: float = 1.0) -> Iterate:
         """Return weights of some columns with their margins."""
@@ -149,18 +180,51 @@ class DualEvaluator:
         margins up to this distance. See `WeightFunction.curvature`. If rows with a curvature are many, the Hessian is
         that of a sample of the rows: it determines steps, and no bound.
         """
-        grid, integer_curvature, unit = weight_function.curvature(spread)
-        rows = self._curvature_rows(weight_function.curvature_sample_size(grid, integer_curvature), len(columns))
-        if rows is self.rows:
-            gram = rows.gram(iterate.margins, grid, integer_curvature, columns)
-        else:
-            margins = rows.margins(iterate.splits, iterate.integer_weights)
-            gram = rows.gram(margins, grid, integer_curvature, columns)
-            gram *= self.rows.n_examples / rows.n_examples
+        sample = self._curvature_sample(iterate, weight_function, len(columns), spread)
+        gram = sample.rows.gram(sample.margins, sample.grid, sample.integer_curvature, columns)
         UrU, Ur, r_sum = gram[:-1, :-1], gram[-1, :-1], float(gram[-1, -1])
         hessian = UrU if r_sum == 0.0 or not self.problem.F.on_simplex else centered_gram(UrU, Ur, r_sum)
-        hessian *= unit
+        hessian *= sample.unit
         return hessian
+
+    def curvature(
+        self, iterate: Iterate, weight_function: WeightFunction, columns: Sequence[Split], spread: float = 0.0
+    ) -> Float[Array, "t t"] | StumpCurvature:
+        """Return the same matrix, as an operator if columns are many, and rows with a curvature too.
+
+        The operator can be used until the next one.
+        """
+        if len(columns) < MIN_OPERATOR_COLUMNS:
+            return self.negative_hessian(iterate, weight_function, columns, spread)
+        sample = self._curvature_sample(iterate, weight_function, len(columns), spread)
+        n_features = len({split.feature for split in columns})
+        # No copy of an example and no compiled loop may change the choice: rounding errors differ.
+        are_cells_few = sums_over_cells_are_faster(sample.size, len(columns), n_features, is_small=True)
+        if sample.size < MIN_ROWS_PER_OPERATOR_COLUMN * len(columns) or not are_cells_few:
+            return self.negative_hessian(iterate, weight_function, columns, spread)
+        sums = sample.rows.cell_sums(sample.margins, sample.grid, sample.integer_curvature, columns)
+        return StumpCurvature(
+            columns, *sums, sample.unit, self.problem.F.on_simplex, self._reused_matrix(len(columns) + n_features)
+        )
+
+    def _curvature_sample(
+        self, iterate: Iterate, weight_function: WeightFunction, n_columns: int, spread: float
+    ) -> CurvatureSample:
+        """Return the rows that determine the Hessian with respect to the weights of so many columns."""
+        grid, integer_curvature, unit = weight_function.curvature(spread)
+        size = weight_function.curvature_sample_size(grid, integer_curvature)
+        rows, margins = self._curvature_rows(size, n_columns), iterate.margins
+        if rows is not self.rows:
+            margins = rows.margins(iterate.splits, iterate.integer_weights)
+            unit *= self.rows.n_examples / rows.n_examples
+            size *= rows.n_examples / self.rows.n_examples
+        return CurvatureSample(rows, margins, grid, integer_curvature, unit, size)
+
+    def _reused_matrix(self, size: int) -> Float[Array, "size size"]:
+        """Return a matrix in the memory of the one before: to get new memory takes longer than to write it."""
+        if len(self._memory) < size * size:
+            self._memory = np.empty(2 * size * size)
+        return self._memory[: size * size].reshape(size, size)
 
     def _curvature_rows(self, sample_size: float, n_columns: int) -> BinnedRows:
         """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""

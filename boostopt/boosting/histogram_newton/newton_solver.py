@@ -21,7 +21,6 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from boostopt.boosting.histogram_newton.solver_state import (
     Snapshot,
     SolverState,
 )
+from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
 from boostopt.boosting.objectives.class_upper_bound import UpperBound, best_direction
 from boostopt.boosting.objectives.exact_objective import ExactObjective
 from boostopt.boosting.objectives.margin_histogram import WeightFunction
@@ -470,15 +470,16 @@ class HistogramNewton:
         ratio: float = 1.0,
     ) -> HypothesisVector:
         """Return the maximizer of the quadratic model of D at w, of the program with `ratio` times less entropy."""
-        negative_hessian = partial(self._negative_hessian, evaluator, evaluation)
-        return newton_target(w, slopes, EDGE_TOL_FRACTION * self.epsilon, negative_hessian, ratio)
 
-    def _negative_hessian(
-        self, evaluator: DualEvaluator, evaluation: Evaluation, columns: Int[Array, " p"]
-    ) -> Float[Array, "p p"]:
-        """Return minus the Hessian of D with respect to the weights of some columns of the pool."""
-        splits = [self.splits[k] for k in columns.tolist()]
-        return evaluator.negative_hessian(evaluation.iterate, evaluation.weight_function, splits, self._spread)
+        def curvature(columns: Int[Array, " p"]) -> Float[Array, "p p"] | StumpCurvature:
+            iterate, splits = evaluation.iterate, self._splits_of(columns)
+            return evaluator.curvature(iterate, evaluation.weight_function, splits, self._spread)
+
+        return newton_target(w, slopes, EDGE_TOL_FRACTION * self.epsilon, curvature, ratio)
+
+    def _splits_of(self, columns: Int[Array, " p"]) -> list[Split]:
+        """Return some columns of the pool."""
+        return [self.splits[k] for k in columns.tolist()]
 
     def _weights(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the weights of the program, 0 for the columns that joined later."""

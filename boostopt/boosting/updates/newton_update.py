@@ -21,6 +21,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
+from boostopt.boosting.qp.conjugate_gradient_active_set import SymmetricOperator, operator_maximizer
 from boostopt.boosting.qp.simplex_qp import simplex_maximizer
 from boostopt.boosting.run.run_state import State
 from boostopt.boosting.updates.base import UpdateContext
@@ -37,6 +38,9 @@ EDGE_TOL_FRACTION = 0.25
 
 MEMORY_LEVEL, MEMORY_VALUE = "level", "value"
 """The keys, in the memory of a state, of the level of the last program and of D(w) at this level."""
+
+SLOPE_TOL = 0.01
+"""The tolerance of slopes after a step by conjugate gradients, as a fraction of the differences of edges in use."""
 
 SOLVED_GAP_FRACTION = 0.25
 """The largest gap of a solved program, as a fraction of the accuracy of its level."""
@@ -141,7 +145,7 @@ def newton_target(
     w: HypothesisVector,
     edges: HypothesisVector,
     edge_tolerance: float,
-    negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
+    negative_hessian: Callable[[Int[Array, " p"]], Float[Array, "p p"] | SymmetricOperator],
     ratio: float = 1.0,
 ) -> HypothesisVector:
     """Return the maximizer of the quadratic model of D at w over the hypotheses that enter the step.
@@ -155,7 +159,12 @@ def newton_target(
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
     used = (w[part] > 0.0) | (edges[part] > edges @ w)
-    target[part] = simplex_maximizer(H, (edges[part] + H @ w[part]) / ratio, used)
+    g = (edges[part] + H @ w[part]) / ratio
+    if isinstance(H, SymmetricOperator):
+        tolerance = SLOPE_TOL * float(np.ptp(edges[part][used])) / ratio
+        target[part] = operator_maximizer(H, g, w[part], used, tolerance)
+    else:
+        target[part] = simplex_maximizer(H, g, used)
     return target
 
 
