@@ -168,14 +168,21 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        tables: dict[int, Int[Array, " _"]] = {}
-        for split, weight in zip(splits, W.tolist(), strict=True):
-            if weight == 0:
-                continue
-            table = tables.setdefault(split.feature, np.zeros(self.n_codes[split.feature], np.int64))
-            table[: split.code + 1] -= split.sign * weight
-            table[split.code + 1 :] += split.sign * weight
-        small = {j: table.astype(np.int32) for j, table in tables.items()}
+        if not W.any():
+            return self._map(margins, {})
+        feature_of_split, codes, signs = (np.array(column)[W != 0] for column in zip(*splits, strict=True))
+        features, place = np.unique(feature_of_split, return_inverse=True)
+        sizes = np.array([self.n_codes[j] for j in features.tolist()])
+        ends = np.cumsum(sizes)
+        starts = ends - sizes
+        # Above a split, its vote is its sign times its weight; up to the split, minus this number.
+        steps = np.bincount(starts[place] + codes + 1, signs * W[W != 0], int(ends[-1])).astype(np.int64)
+        sums = np.cumsum(steps)
+        sums_before = sums[starts] - steps[starts]
+        table = (2 * sums - np.repeat(sums_before + sums[ends - 1], sizes)).astype(np.int32)
+        small = {
+            j: table[start:end] for j, start, end in zip(features.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        }
         return self._map(margins, small)
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
@@ -186,11 +193,12 @@ class BinnedRows(ABC):
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]
     ) -> Int[Array, " thresholds"]:
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
-        edges = np.empty(self.n_thresholds, np.int64)
-        sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
-        for start, code_sums in zip(self.starts.tolist(), sums_by_feature, strict=True):
-            edges[start : start + len(code_sums) - 1] = code_sums.sum() - 2 * np.cumsum(code_sums)[:-1]
-        return edges
+        code_sums = np.concatenate(self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes))
+        sizes = np.array(list(self.n_codes.values()))
+        last = np.cumsum(sizes) - 1  # the last code of each feature, which has no threshold
+        sums = np.cumsum(code_sums)
+        edges = np.repeat(sums[last] + np.append(0, sums[last[:-1]]), sizes) - 2 * sums
+        return np.delete(edges, last)
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]
