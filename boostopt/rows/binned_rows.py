@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8, Int32
+from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8
 from boostopt.rows.block_sums import (
     counts_by_code,
     example_weights,
@@ -25,7 +25,7 @@ from boostopt.rows.block_sums import (
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import cell_sums, gram
 from boostopt.rows.margin_grid import MarginGrid
-from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split, split_columns
+from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
 
 MarginHandle = Sequence[Any]
 """The margins of all rows, integer multiples of 2^-30, stored with the rows.
@@ -168,13 +168,22 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        feature, code, sign = split_columns(splits)
-        signed, tables = sign * W, dict[int, Int32[Array, " _"]]()
-        for j in np.unique(feature[W != 0]).tolist():
-            weights, steps = signed[feature == j], np.zeros(self.n_codes[j], np.int64)
-            np.add.at(steps, code[feature == j] + 1, 2 * weights)
-            tables[j] = (np.cumsum(steps) - weights.sum()).astype(np.int32)
-        return self._map(margins, tables)
+        if not W.any():
+            return self._map(margins, {})
+        feature_of_split, codes, signs = (np.array(column)[W != 0] for column in zip(*splits, strict=True))
+        features, place = np.unique(feature_of_split, return_inverse=True)
+        sizes = np.array([self.n_codes[j] for j in features.tolist()])
+        ends = np.cumsum(sizes)
+        starts = ends - sizes
+        # Above a split, its vote is its sign times its weight; up to the split, minus this number.
+        steps = np.bincount(starts[place] + codes + 1, signs * W[W != 0], int(ends[-1])).astype(np.int64)
+        sums = np.cumsum(steps)
+        sums_before = sums[starts] - steps[starts]
+        table = (2 * sums - np.repeat(sums_before + sums[ends - 1], sizes)).astype(np.int32)
+        small = {
+            j: table[start:end] for j, start, end in zip(features.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        }
+        return self._map(margins, small)
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -184,11 +193,12 @@ class BinnedRows(ABC):
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]
     ) -> Int[Array, " thresholds"]:
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
-        edges = np.empty(self.n_thresholds, np.int64)
-        sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
-        for start, code_sums in zip(self.starts.tolist(), sums_by_feature, strict=True):
-            edges[start : start + len(code_sums) - 1] = code_sums.sum() - 2 * np.cumsum(code_sums)[:-1]
-        return edges
+        code_sums = np.concatenate(self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes))
+        sizes = np.array(list(self.n_codes.values()))
+        last = np.cumsum(sizes) - 1  # the last code of each feature, which has no threshold
+        sums = np.cumsum(code_sums)
+        edges = np.repeat(sums[last] + np.append(0, sums[last[:-1]]), sizes) - 2 * sums
+        return np.delete(edges, last)
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]

@@ -19,6 +19,9 @@ from boostopt.rows.row_block import RowBlock
 HISTOGRAM_BATCH = 1 << 17
 """Rows whose margins are counted at a time: float64 holds the sum of 2^17 whole numbers of 30 bits."""
 
+COMPILED_BLOCK_ROWS = 1 << 16
+"""Rows of a block of compiled loops: their margins or weights fit into the cache, and calls cost little beside them."""
+
 MARGIN_LOW_BITS = 15
 """Bits of the lower part of a margin that is summed with a multiplicity."""
 
@@ -36,8 +39,8 @@ def margins(part: RowBlock, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[A
         from boostopt.rows.compiled_loops import add_votes
 
         def write_margins(start: int, end: int) -> None:
-            for i in range(start, end, BLOCK_ROWS):
-                rows = slice(i, min(i + BLOCK_ROWS, end))
+            for i in range(start, end, COMPILED_BLOCK_ROWS):
+                rows = slice(i, min(i + COMPILED_BLOCK_ROWS, end))
                 for j, table in tables.items():
                     add_votes(M[rows], np.ascontiguousarray(part.codes[j][rows]), table)
                 M[rows] *= part.y[rows]
@@ -154,9 +157,10 @@ def _compiled_signed_sums(
 
     def sum_rows(start: int, end: int) -> tuple[Int[Array, " _"], ...]:
         H = tuple(np.zeros(size, np.int64) for size in sizes.values())
-        weights, nonzero = np.empty(BLOCK_ROWS, np.int64), np.empty(BLOCK_ROWS, np.int32)
-        for i in range(start, end, BLOCK_ROWS):
-            rows = slice(i, min(i + BLOCK_ROWS, end))
+        block_rows = min(end - start, COMPILED_BLOCK_ROWS)
+        weights, nonzero = np.empty(block_rows, np.int64), np.empty(block_rows, np.int32)
+        for i in range(start, end, COMPILED_BLOCK_ROWS):
+            rows = slice(i, min(i + COMPILED_BLOCK_ROWS, end))
             y, c = np.ascontiguousarray(part.y[rows]), _copies(part, rows)
             k = nonzero_weights(margins[rows], y, c, table, grid.first_bin, grid.log2_bin_width, weights, nonzero)
             for h, j in zip(H, sizes, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from boostopt.rows.row_block import RowBlock, Split, split_columns
 PRODUCT_ROWS = 2048
 """Rows of a block of the matrix product."""
 
-CELL_COSTS = 1.9, 7.4, 9_800.0, 2.3, 90_000.0
+CELL_COSTS = 1.8, 4.5, 5_600.0, 11.0, 90_000.0
 """Nanoseconds of the sums over cells, as measured: of a row and a pair of features, of a row and a feature, of an
 ordered pair of features, of an entry of the matrix, and of a call."""
 
-COMPILED_PAIR_COST = 0.8
+COMPILED_PAIR_COST = 0.4
 """Nanoseconds of a row and a pair of features in compiled sums over cells, as measured with 20 to 120 cells."""
 
 MAX_STORED_ROWS, MAX_STORED_CELLS = 1 << 17, 1 << 22
@@ -29,11 +30,11 @@ stay in the cache while many rows are added."""
 MAX_INT32_ROWS = 1 << 22
 """Rows whose curvatures, each at most 2^8, are summed in int32."""
 
-PRODUCT_COSTS = 0.021, 3.4, 3.6
-DOUBLE_PRODUCT_COSTS = 0.048, 3.4, 8.0
-"""Nanoseconds of the product in float32 and in float64, as measured: of a row and an entry, of a row and a
-split, and of an entry of the matrix. The way that is cheaper by these costs takes 2 % longer than the faster one in the
-mean of 120 measured cases. A limit of splits of a feature takes 18 % longer."""
+PRODUCT_COSTS = 0.016, 0.8, 1.0, 3.0
+DOUBLE_PRODUCT_COSTS = 0.032, 1.0, 1.1, 3.5
+"""Nanoseconds of the product in float32 and in float64, as measured: of a row and an entry, of a row and a split, of a
+row and a feature, and of an entry of the matrix. The way that is cheaper by these costs takes 1 % longer than
+the faster one in the mean of 252 measured cases."""
 
 
 def gram(
@@ -140,20 +141,37 @@ def sums_over_cells_are_faster(
     if is_compiled:
         pair_row = COMPILED_PAIR_COST
     by_cells = n_rows * (pair_row * n_pairs + feature_row * n_features) + pair * n_features**2 + entry * n_entries
-    entry_row, split_row, entry = PRODUCT_COSTS if is_small else DOUBLE_PRODUCT_COSTS
-    return by_cells + call < n_rows * (entry_row * n_entries + split_row * n_splits) + entry * n_entries
+    entry_row, split_row, feature_row, entry = PRODUCT_COSTS if is_small else DOUBLE_PRODUCT_COSTS
+    of_row = entry_row * n_entries + split_row * n_splits + feature_row * n_features
+    return by_cells + call < n_rows * of_row + entry * n_entries
 
 
 class _GramByProducts:
-    """The matrix V' diag(r) V as a product.
+    """The matrix V' diag(r) V from a product of the indicators of the rows above each split.
 
-    The product is in float32 if r <= 2^8: sums of `PRODUCT_ROWS` such numbers are below 2^24.
+    Let S_qp be the sum of r over the rows above both splits, and R the sum over all rows. S_qq is the sum above
+    split q. Up to the signs, an entry is 4 S_qp - 2 S_qq - 2 S_pp + R. The product is in float32 if r <= 2^8: sums of
+    `PRODUCT_ROWS` such numbers are below 2^24.
     """
 
     def __init__(self, splits: Sequence[Split], small: bool) -> None:
         t, dtype = len(splits), np.dtype(np.float32 if small else np.float64)
-        self._splits, self.total, self._product = splits, np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
-        self._V, self._weighted = np.empty((t + 1, PRODUCT_ROWS), dtype), np.empty((t + 1, PRODUCT_ROWS), dtype)
+        features, self._sign = np.array([split.feature for split in splits], np.int64), np.ones(t + 1)
+        self._sign[:-1] = [split.sign for split in splits]
+        self._order = np.argsort(features, kind="stable")
+        cuts, names, starts = (
+            np.array([split.code for split in splits], np.int64)[self._order],
+            *np.unique(features[self._order], return_index=True),
+        )
+        self._cuts = {
+            j: (slice(start, end), cuts[start:end, np.newaxis])
+            for j, (start, end) in zip(names.tolist(), pairwise([*starts.tolist(), t]), strict=True)
+        }
+        self._r_sum, self._sums, self._product = 0.0, np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
+        self._indicators, self._weighted = (
+            np.empty((t + 1, PRODUCT_ROWS), dtype),
+            np.empty((t + 1, PRODUCT_ROWS), dtype),
+        )
 
     def add(
         self,
@@ -163,17 +181,29 @@ class _GramByProducts:
         r: Float[Array, " k"],
     ) -> None:
         """Add some of the rows with these codes."""
-        codes = {j: code[rows] for j, code in codes.items()}
+        self._r_sum += float(r.sum())
+        has_all_rows = len(rows) == len(next(iter(codes.values()), rows))
         for k in range(0, len(r), PRODUCT_ROWS):
+            part = slice(k, k + PRODUCT_ROWS) if has_all_rows else rows[k : k + PRODUCT_ROWS]
             n = len(r[k : k + PRODUCT_ROWS])
-            v, weight = self._V[:, :n], self._weighted[:, :n]
-            for q, split in enumerate(self._splits):
-                np.greater(codes[split.feature][k : k + n], split.code, out=v[q], casting="unsafe")
-                v[q] *= 2 * split.sign
-                v[q] -= split.sign
-            v[-1] = y[k : k + n]
-            np.multiply(v, r[k : k + n], out=weight, casting="same_kind")
-            self.total += np.matmul(weight, v.T, out=self._product)
+            indicators, weighted = self._indicators[:, :n], self._weighted[:, :n]
+            for j, (place, cuts) in self._cuts.items():
+                code = codes[j][part]
+                np.greater(code, cuts.astype(code.dtype), out=indicators[place], casting="unsafe")
+            np.greater(y[k : k + PRODUCT_ROWS], 0, out=indicators[-1], casting="unsafe")
+            np.multiply(indicators, r[k : k + PRODUCT_ROWS], out=weighted, casting="same_kind")
+            self._sums += np.matmul(weighted, indicators.T, out=self._product)
+
+    @property
+    def total(self) -> Float[Array, "t1 t1"]:
+        """The sum over all added rows."""
+        place = np.append(np.argsort(self._order), len(self._order))
+        sums = self._sums.take(place, axis=0).take(place, axis=1)
+        twice = 2.0 * sums.diagonal()
+        total = _entries(sums, twice, twice, self._r_sum)
+        total *= self._sign
+        total *= self._sign[:, np.newaxis]
+        return total
 
 
 class _GramByCells:

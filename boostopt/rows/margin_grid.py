@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,9 +46,14 @@ class MarginGrid:
         return cls(-MARGIN_SCALE, MARGIN_BITS + 2 - N_BINS.bit_length())
 
     @classmethod
-    def covering(cls, low: float, high: float) -> MarginGrid:
-        """Return a grid that begins at or below the margin `low` and ends above `high`."""
-        shift = max(0, int(np.ceil(np.log2((high - low) * MARGIN_SCALE / (N_BINS - 1)))))
+    def covering(cls, low: float, high: float, max_bin_width: float = 0.0) -> MarginGrid:
+        """Return a grid that begins at or below the margin `low` and ends above `high`.
+
+        Its bins are the narrowest, or the widest up to `max_bin_width`.
+        """
+        shift = max(0, math.ceil(math.log2((high - low) * MARGIN_SCALE / (N_BINS - 1))))
+        if max_bin_width * MARGIN_SCALE > 1.0:
+            shift = max(shift, math.floor(math.log2(max_bin_width * MARGIN_SCALE)))
         return cls(int(np.floor(low * MARGIN_SCALE)) >> shift << shift, shift)
 
     @property

@@ -94,10 +94,11 @@ def test_a_column_of_texts_or_dates_of_an_array_is_named(make: Any) -> None:
     y = [0, 0, 1, 1]
     towns = np.array([[0.5, 1], [1.5, "Rome"], [2.0, 1], [3.0, 1]], dtype=object)
     dates = np.array([[datetime.datetime(2020, 1, 1), 0.5]] * 4, dtype=object)
-    for rows, words in ((towns, "'Rome' in the column 1.*Encoder"), (dates, r"datetime.* in the column 0\..*\bdays\b")):
-        with pytest.raises(ProblemError, match=rf"columns of numbers; got {words}"):
+    places = ((towns, r"'Rome' at row 1, feature 1\..*Encoder"), (dates, r"datetime.* at row 0, feature 0\..*\bdays\b"))
+    for rows, words in places:
+        with pytest.raises(ProblemError, match=rf"an array of numbers; got {words}"):
             make().fit(rows, y)
-    with pytest.raises(ProblemError, match="'q' in the column 1"):
+    with pytest.raises(ProblemError, match="'q' at row 0, feature 1"):
         make().fit(np.array([["1.5", "q"]] * 4), y)
 
 

@@ -139,6 +139,9 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     room = 0.02 * np.max(around)
     assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
     assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0
+    assert (
+        np.flatnonzero(table)[-1] <= 2 * CURVATURE_SAMPLES + 2
+    )  # bins are as wide as the distance between two of them
     assert law.curvature(0.0) == (law.grid, law.integer_curvature, law.curvature_unit)
     assert window.bin_min(1) / MARGIN_SCALE <= law.transition[0] - spread + 1e-6 or law.transition[0] - spread < -1.0
 

@@ -33,7 +33,7 @@ from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton import dual_evaluator as histogram_evaluator
 from boostopt.boosting.histogram_newton import histogram_run, method_selection, newton_solver
-from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator
+from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Iterate
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.method_selection import continuation_options, reduced_problem
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
@@ -287,10 +287,51 @@ def test_runs_with_an_operator_are_certified_and_equal(formulation: str, monkeyp
         assert low <= lower and upper <= high
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "needed_rows", "surplus", "step"),
+    [
+        *((2, 2_000, surplus, step) for surplus, step in ((0.9, 1), (2.9, 2), (3.1, 3), (5.0, 4), (6.1, 6))),
+        *(
+            (n_columns, rows, surplus, step)
+            for n_columns, rows in ((100, 3_000), (151, 9_060))
+            for surplus, step in ((1.9, 1), (2.1, 2))
+        ),
+    ],
+)
+def test_the_sample_for_the_curvature_has_enough_rows_for_the_columns(
+    n_columns: int, needed_rows: int, surplus: float, step: int
+) -> None:
+    evaluator, _ = evaluator_and_iterate(20_000, 0.5)
+    n_curved = surplus * needed_rows * evaluator.rows.n_examples / evaluator.rows.n_rows
+    sample = evaluator._curvature_rows(n_curved, n_columns)  # pyright: ignore[reportPrivateUsage]
+    assert sample.n_rows == -(-20_000 // step)
+
+
+@pytest.mark.parametrize("N", [N_BINS, N_BINS + 1])
+def test_bins_are_wide_where_rows_are_more_than_bins(N: int) -> None:
+    evaluator, iterate = evaluator_and_iterate(N, 0.003)
+    grid, unit = evaluator.weight_function(iterate, 0).grid, evaluator.strong_convexity(0)
+    transition = evaluator.weight_function_of(iterate.histogram, 0, 1.0).transition
+    assert iterate.histogram.grid.bin_width > 0.02 * unit
+    assert 0.0025 * unit < grid.bin_width <= 0.005 * unit if N > N_BINS else grid == MarginGrid.covering(*transition)
+
+
+def evaluator_and_iterate(N: int, epsilon: float) -> tuple[DualEvaluator, Iterate]:
+    """Return the evaluator of ERLPBoost over binned stumps, and three of them with weights."""
+    request = BoostRequest(
+        resolve_formulation("erlpboost"), binned_stumps(0, N), epsilon, {"nu": 0.5 * N}, BoostOptions()
+    )
+    problem, objective, _, rows = require_not_none(method_selection.histogram_inputs(request), "the inputs")
+    splits, W = [Split(j, rows.n_codes[j] // 2, 1) for j in range(3)], integer_weights(np.array([0.4, 0.33, 0.27]))
+    evaluator = DualEvaluator(problem, rows, objective)
+    return evaluator, evaluator.iterate(splits, W)
+
+
 @pytest.mark.parametrize("parts", [1, 7])
 def test_runs_with_a_sampled_curvature_are_certified_and_equal(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histogram_evaluator, "MIN_CURVED_ROWS", 50)
     monkeypatch.setattr(histogram_evaluator, "CURVED_ROWS_PER_COLUMN", 10)
+    monkeypatch.setattr(histogram_evaluator, "CURVED_ROWS_PER_FEW_COLUMNS", 10)
     oracle = binned_stumps(1, 3_000)
     whole = histogram_run_of(oracle, epsilon=0.01)
     divide: Any = BinnedRows.from_binned

@@ -207,6 +207,16 @@ def test_a_window_reaches_over_what_it_is_made_for(low: float, width: float) -> 
     assert window.bin_width <= max(4.0 * width / N_BINS, 2.0**-30)
 
 
+@pytest.mark.parametrize("low", [-1.0, -0.37])
+@pytest.mark.parametrize("width", [1e-9, 1e-4, 0.5])
+@pytest.mark.parametrize("widest", [1e-10, 1e-7, 3e-5, 0.01])
+def test_bins_of_a_window_are_the_widest_that_it_may_have(low: float, width: float, widest: float) -> None:
+    narrow, window = MarginGrid.covering(low, low + width), MarginGrid.covering(low, low + width, widest)
+    assert window.bin_width == narrow.bin_width >= 0.5 * widest or 0.5 * widest < window.bin_width <= widest
+    last = window.origin + (N_BINS << window.log2_bin_width)
+    assert window.origin <= low * MARGIN_SCALE and last >= (low + width) * MARGIN_SCALE - 1
+
+
 @pytest.mark.parametrize("parts", [1, 7])
 def test_a_digest_is_of_rows_in_any_order_and_of_every_code_label_and_copy(parts: int) -> None:
     one = part(300, copies=True)

@@ -18,7 +18,7 @@ from boostopt._utils.blas_threads import thread_limit
 from boostopt.boosting.histogram_newton import dual_evaluator
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps
-from boostopt.rows import gram_matrices, loop_selection
+from boostopt.rows import block_sums, gram_matrices, loop_selection
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import cell_sums, gram
@@ -75,6 +75,7 @@ def test_all_sums_are_those_of_numpy(
     rows, rng = rows_of(20_011, wide, copied), np.random.default_rng(1)
     monkeypatch.setattr(loop_selection, "thread_count", lambda n_entries: threads)
     monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", lambda *sizes: True)
+    monkeypatch.setattr(block_sums, "COMPILED_BLOCK_ROWS", 6_000)
     monkeypatch.setattr(gram_matrices, "MAX_STORED_CELLS", 1)
     monkeypatch.setattr(gram_matrices, "MAX_INT32_ROWS", 17_000)
     tables = {

@@ -25,15 +25,22 @@ from boostopt.functions.regularizers.base import Regularizer
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.gram_matrices import sums_over_cells_are_faster
-from boostopt.rows.margin_grid import MARGIN_SCALE, MarginGrid
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
 
 MAX_RELATIVE_BIN_WIDTH = 0.02
 """The largest width of a bin, in units of 1 / eta. If bins are wider, the grid is refined."""
 
-CURVED_ROWS_PER_COLUMN, MIN_CURVED_ROWS = 60, 4_000
+REFINED_RELATIVE_BIN_WIDTH = 0.005
+"""The largest width of a bin of a refined grid, in the same units, if rows are more than bins. Narrower bins cost more
+time than they save evaluations."""
+
+CURVED_ROWS_PER_COLUMN, MIN_CURVED_ROWS = 60, 2_000
 """The rows with a curvature that determine the Hessian: so many per column, and at least so many, if there are more.
 Rows count as many as equal curvatures whose mean is as random."""
+
+FEW_COLUMNS, CURVED_ROWS_PER_FEW_COLUMNS = 150, 30
+"""The number of columns up to which fewer rows per column suffice, and that number of rows."""
 
 MAX_CURVATURE_SAMPLE = 1 << 20
 """The largest number of rows of a sample for the Hessian; it is in memory, also if the rows are on a cluster."""
@@ -230,8 +237,11 @@ class DualEvaluator:
         """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""
         # Multiplicities count examples, and a sample needs rows.
         n_curved = sample_size * self.rows.n_rows / self.rows.n_examples
-        surplus = n_curved / max(CURVED_ROWS_PER_COLUMN * n_columns, MIN_CURVED_ROWS)
-        step = 1 << max(int(surplus).bit_length() - 1, 0)
+        rows_per_column = CURVED_ROWS_PER_FEW_COLUMNS if n_columns <= FEW_COLUMNS else CURVED_ROWS_PER_COLUMN
+        surplus = n_curved / max(rows_per_column * n_columns, MIN_CURVED_ROWS)
+        # The largest step up to the surplus of the form 2^k or 3 * 2^k: samples of few steps are reused.
+        power = 1 << max(int(surplus).bit_length() - 1, 0)
+        step = 3 * power // 2 if surplus >= 1.5 * power > 1.5 else power
         if step == 1 or self.rows.n_rows > MAX_CURVATURE_SAMPLE * step:
             return self.rows
         if self._sample[0] != step:
@@ -244,16 +254,21 @@ class DualEvaluator:
 
     def _refined_weight_function(self, iterate: Iterate, level: int) -> WeightFunction:
         """Compute the weight function on the full grid, and on finer grids if the bins are too wide."""
-        make_regularizer: Callable[[Examples], Regularizer] = partial(self.problem.regularizer_at_level, level)
-        d_of_m = weight_function(iterate.histogram, make_regularizer, self.objective, iterate.weight_sum)
-        max_width = MAX_RELATIVE_BIN_WIDTH * self.strong_convexity(level)
+        d_of_m = self.weight_function_of(iterate.histogram, level, iterate.weight_sum)
+        eta_inverse = self.strong_convexity(level) / iterate.weight_sum
+        widest = REFINED_RELATIVE_BIN_WIDTH * eta_inverse if self.rows.n_rows > N_BINS else 0.0
         for _ in range(MAX_REFINEMENTS):
-            finer = MarginGrid.covering(*d_of_m.transition)
-            narrow_enough = iterate.weight_sum * d_of_m.grid.bin_width <= max_width
+            finer = MarginGrid.covering(*d_of_m.transition, widest)
+            narrow_enough = d_of_m.grid.bin_width <= MAX_RELATIVE_BIN_WIDTH * eta_inverse
             if narrow_enough or finer.log2_bin_width >= d_of_m.grid.log2_bin_width:
                 break
             histogram = margin_histogram(self.rows, iterate.margins, finer)
             if self.objective.refinement_is_verifiable:
                 iterate.lower_bound = max(iterate.lower_bound, self.objective.lower_bound(histogram))
-            d_of_m = weight_function(histogram, make_regularizer, self.objective, iterate.weight_sum)
+            d_of_m = self.weight_function_of(histogram, level, iterate.weight_sum)
         return d_of_m
+
+    def weight_function_of(self, histogram: MarginHistogram, level: int, weight_sum: float) -> WeightFunction:
+        """Return d(w) of the program of a level on the bins of a histogram, however wide they are."""
+        make_regularizer: Callable[[Examples], Regularizer] = partial(self.problem.regularizer_at_level, level)
+        return weight_function(histogram, make_regularizer, self.objective, weight_sum)

@@ -56,9 +56,9 @@ SAMPLE_SIZES = (20_000, 200_000)
 MIN_ROWS_PER_SAMPLED_ROW = 4
 """A sample is used only if the rows are at least this many times as many."""
 
-SAMPLING_ERROR = 1.5
-"""A sample is solved to a gap of this number over sqrt(n), the random error of its edges; n is the number of equal
-weights whose mean is as random as that of the example weights."""
+SAMPLING_ERROR = 4.0
+"""A sample is solved to a gap of this many random errors of its edges. Such an error is 1 / sqrt(n), where n is the
+number of equal weights whose mean is as random as that of the example weights."""
 
 MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
@@ -456,7 +456,10 @@ class HistogramNewton:
         """
         w, ratio = self._weights(evaluation), 2.0 ** (evaluation.level - level)
         target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
-        start_value = self._dual_objective(evaluation.iterate, evaluator.weight_function(evaluation.iterate, level))
+        # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
+        iterate, histogram = evaluation.iterate, evaluation.weight_function.histogram
+        start = evaluator.weight_function_of(histogram, level, iterate.weight_sum)
+        start_value = self._dual_objective(iterate, start)
         trial = self._iterate_at(evaluator, target)
         value = self._dual_objective(trial, evaluator.weight_function(trial, level))
         return (trial, value) if value > start_value else (None, -math.inf)

@@ -177,10 +177,12 @@ class WeightFunction:
         largest = float(rate.max())
         if largest == 0.0:  # all weights are equal
             return self.grid, self.integer_curvature, self.curvature_unit
-        grid = MarginGrid.covering(low, high)
-        bin_centers = (grid.origin + (np.arange(N_BINS) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
-        r = np.interp(bin_centers, samples, rate * (CURVATURE_SCALE / largest))
-        return grid, np.pad(np.rint(r).astype(np.int64), 1), largest / CURVATURE_SCALE
+        grid = MarginGrid.covering(low, high, (high - low) / CURVATURE_SAMPLES)
+        n_bins = (math.ceil(high * MARGIN_SCALE) - grid.origin >> grid.log2_bin_width) + 1
+        bin_centers = (grid.origin + (np.arange(n_bins) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
+        r = np.zeros(N_BINS + 2, np.int64)
+        r[1 : n_bins + 1] = np.rint(np.interp(bin_centers, samples, rate * (CURVATURE_SCALE / largest)))
+        return grid, r, largest / CURVATURE_SCALE
 
 
 def effective_sample_size(counts: Num[Array, " k"], weights: Int[Array, " k"]) -> float:
