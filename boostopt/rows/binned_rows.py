@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -94,6 +94,11 @@ class BinnedRows(ABC):
         ]
         return LocalRows(blocks, binned.varying_features, binned.first_threshold, len(binned.thresholds))
 
+    @cached_property
+    def _place_of_threshold(self) -> Int[Array, " thresholds"]:
+        """The place of the feature of each threshold among the features that have thresholds."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=self.n_thresholds))
+
     @property
     @abstractmethod
     def n_rows(self) -> int:
@@ -168,15 +173,18 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        tables: dict[int, Int[Array, " _"]] = {}
-        for split, weight in zip(splits, W.tolist(), strict=True):
-            if weight == 0:
-                continue
-            table = tables.setdefault(split.feature, np.zeros(self.n_codes[split.feature], np.int64))
-            table[: split.code + 1] -= split.sign * weight
-            table[split.code + 1 :] += split.sign * weight
-        small = {j: table.astype(np.int32) for j, table in tables.items()}
-        return self._map(margins, small)
+        used = np.flatnonzero(W)
+        if not len(used):
+            return self._map(margins, {})
+        columns = np.array(splits, np.int64).reshape(-1, 3)[used]
+        features, place = np.unique(columns[:, 0], return_inverse=True)
+        sizes, votes = [self.n_codes[j] for j in features.tolist()], columns[:, 2] * W[used]
+        ends, sums = np.cumsum(sizes, dtype=np.int64), np.bincount(place, votes, len(features)).astype(np.int64)
+        # A vote counts below its cut with the other sign. The tables of all features are one running sum.
+        steps = np.bincount((ends - sizes)[place] + columns[:, 1] + 1, 2 * votes, sum(sizes)).astype(np.int64)
+        sums_of_signs = np.cumsum(steps) - np.repeat(2 * np.cumsum(sums) - sums, sizes)
+        tables = np.split(sums_of_signs.astype(np.int32), ends[:-1])
+        return self._map(margins, dict(zip(features.tolist(), tables, strict=True)))
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -186,11 +194,11 @@ class BinnedRows(ABC):
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]
     ) -> Int[Array, " thresholds"]:
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
-        edges = np.empty(self.n_thresholds, np.int64)
         sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
-        for start, code_sums in zip(self.starts.tolist(), sums_by_feature, strict=True):
-            edges[start : start + len(code_sums) - 1] = code_sums.sum() - 2 * np.cumsum(code_sums)[:-1]
-        return edges
+        # Each row has one code of each feature: over the codes of a feature, the sum is that over all rows.
+        total, running_sums = sums_by_feature[0].sum(), np.cumsum(np.concatenate(sums_by_feature))
+        place = self._place_of_threshold
+        return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]

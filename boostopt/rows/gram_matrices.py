@@ -112,8 +112,11 @@ class _GramByProducts:
 
     def __init__(self, splits: Sequence[Split], small: bool) -> None:
         t, dtype = len(splits), np.dtype(np.float32 if small else np.float64)
-        self._splits, self.total, self._product = splits, np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
+        self.total, self._product = np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
         self._V, self._weighted = np.empty((t + 1, PRODUCT_ROWS), dtype), np.empty((t + 1, PRODUCT_ROWS), dtype)
+        columns = np.array(splits, np.int64).reshape(-1, 3)
+        self._features, self._feature_of_split = np.unique(columns[:, 0], return_inverse=True)
+        self._code, self._is_negative = columns[:, 1:2], columns[:, 2:] < 0
 
     def add(
         self,
@@ -123,15 +126,18 @@ class _GramByProducts:
         r: Float[Array, " k"],
     ) -> None:
         """Add some of the rows with these codes."""
-        codes = {j: code[rows] for j, code in codes.items()}
+        selected = np.stack([codes[j][rows] for j in self._features.tolist()])
+        code = self._code.astype(selected.dtype)
         for k in range(0, len(r), PRODUCT_ROWS):
             n = len(r[k : k + PRODUCT_ROWS])
             v, weight = self._V[:, :n], self._weighted[:, :n]
-            for q, split in enumerate(self._splits):
-                np.greater(codes[split.feature][k : k + n], split.code, out=v[q], casting="unsafe")
-                v[q] *= 2 * split.sign
-                v[q] -= split.sign
-            v[-1] = y[k : k + n]
+            # The values are made in one byte each, which takes a quarter of the time.
+            is_positive = np.greater(selected[:, k : k + n].take(self._feature_of_split, axis=0), code)
+            is_positive ^= self._is_negative
+            values = is_positive.view(np.int8)
+            values += values
+            values -= 1
+            v[:-1], v[-1] = values, y[k : k + n]
             np.multiply(v, r[k : k + n], out=weight, casting="same_kind")
             self.total += np.matmul(weight, v.T, out=self._product)
 
