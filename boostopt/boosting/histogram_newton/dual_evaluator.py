@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
@@ -87,7 +87,7 @@ class Evaluation:
     edges: Int[Array, " thresholds"]
     best_edges: Int[Array, " thresholds"]
 
-    @property
+    @cached_property
     def largest_edge(self) -> Fraction:
         """The largest edge of the class under d(w), exactly."""
         return Fraction(int(self.best_edges.max()), self.weight_function.normalizer)
