@@ -139,8 +139,8 @@ class HistogramNewton:
         The records of all evaluations.
     level
         The smoothing level of the next program.
-    first_length
-        The first length of a line search.
+    first_length, min_cost_ratio, negligible_cost_fraction
+        FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for the number of rows.
     weights_by_iteration
         The weights of the program at each evaluation on all rows.
     """
