@@ -287,9 +287,13 @@ def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytes
     run = histogram_run_of(oracle, epsilon=1e-3)
     features = len(oracle.binned.varying_features)
     assert any(len(splits) > features for splits in new_splits) and sum(map(len, new_splits)) == len(run.hypotheses)
+    rows = require_not_none(oracle.binned_rows, "rows")
     for k, splits in enumerate(new_splits):
-        old_places = sorted((s.feature, s.code) for earlier in new_splits[:k] for s in earlier)
-        ranges_of = [sum(place <= (s.feature, s.code) for place in old_places) + s.feature * 10**6 for s in splits]
+        old = [rows.threshold_of(s) for earlier in new_splits[:k] for s in earlier]
+        starts, count = {*rows.starts.tolist(), *old}, max(newton_solver.MIN_COLUMNS, int(0.15 * len(old)))
+        if len(starts) < count:  # few ranges are divided
+            starts |= {i * rows.n_thresholds // count for i in range(count)}
+        ranges_of = [sum(start <= rows.threshold_of(s) for start in starts) for s in splits]
         assert len(set(ranges_of)) == len(splits)
 
 
