@@ -17,7 +17,7 @@ import io
 import mmap
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from types import FunctionType
 from typing import Any
 
@@ -126,7 +126,7 @@ def immutable_value(value: Any, visited: dict[int, Any] | None = None) -> Any:
     Functions F and G, and dataclasses of boostopt, stay the same objects and get immutable attributes. A user's
     dataclass is copied. Records derived from `ImmutableArrays` have immutable arrays already.
     """
-    if type(value) in ATOMS or isinstance(value, ImmutableArrays) or _is_named_tuple(value):
+    if _has_only_immutable_arrays(type(value)):
         return value
     visited = {} if visited is None else visited
     if isinstance(value, np.ndarray):
@@ -135,17 +135,19 @@ def immutable_value(value: Any, visited: dict[int, Any] | None = None) -> Any:
         return tuple(immutable_value(entry, visited) for entry in value)
     if type(value) is dict:
         return {key: immutable_value(entry, visited) for key, entry in value.items()}
-    if isinstance(value, type) or not (isinstance(value, HasImmutableArrays) or dataclasses.is_dataclass(value)):
-        return value
     if not isinstance(value, HasImmutableArrays) and not _is_ours(type(value)):
         return immutable_record(value, visited)
     make_arrays_immutable(value, visited)
     return value
 
 
-def _is_named_tuple(value: Any) -> bool:
-    """Return whether a value is a named tuple, such as a split: these are many, and have no arrays."""
-    return isinstance(value, tuple) and type(value) is not tuple
+@cache
+def _has_only_immutable_arrays(kind: type) -> bool:
+    """Return whether values of a type have no arrays to copy: atoms, records with immutable arrays, and other types."""
+    if kind in ATOMS or issubclass(kind, ImmutableArrays | type):
+        return True
+    is_record = issubclass(kind, HasImmutableArrays) or dataclasses.is_dataclass(kind)
+    return not (is_record or issubclass(kind, np.ndarray) or kind in (tuple, dict))
 
 
 def immutable_record(record: Any, visited: dict[int, Any] | None = None) -> Any:

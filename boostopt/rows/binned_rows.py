@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -94,6 +94,11 @@ class BinnedRows(ABC):
         ]
         return LocalRows(blocks, binned.varying_features, binned.first_threshold, len(binned.thresholds))
 
+    @cached_property
+    def _place_of_threshold(self) -> Int[Array, " thresholds"]:
+        """The place of the feature of each threshold among the features that have thresholds."""
+        return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=self.n_thresholds))
+
     @property
     @abstractmethod
     def n_rows(self) -> int:
@@ -168,22 +173,18 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        if not W.any():
+        used = np.flatnonzero(W)
+        if not len(used):
             return self._map(margins, {})
-        feature_of_split, codes, signs = (np.array(column)[W != 0] for column in zip(*splits, strict=True))
-        features, place = np.unique(feature_of_split, return_inverse=True)
-        sizes = np.array([self.n_codes[j] for j in features.tolist()])
-        ends = np.cumsum(sizes)
-        starts = ends - sizes
-        # Above a split, its vote is its sign times its weight; up to the split, minus this number.
-        steps = np.bincount(starts[place] + codes + 1, signs * W[W != 0], int(ends[-1])).astype(np.int64)
-        sums = np.cumsum(steps)
-        sums_before = sums[starts] - steps[starts]
-        table = (2 * sums - np.repeat(sums_before + sums[ends - 1], sizes)).astype(np.int32)
-        small = {
-            j: table[start:end] for j, start, end in zip(features.tolist(), starts.tolist(), ends.tolist(), strict=True)
-        }
-        return self._map(margins, small)
+        columns = np.array(splits, np.int64).reshape(-1, 3)[used]
+        features, place = np.unique(columns[:, 0], return_inverse=True)
+        sizes, votes = [self.n_codes[j] for j in features.tolist()], columns[:, 2] * W[used]
+        ends, sums = np.cumsum(sizes, dtype=np.int64), np.bincount(place, votes, len(features)).astype(np.int64)
+        # A vote counts below its cut with the other sign. The tables of all features are one running sum.
+        steps = np.bincount((ends - sizes)[place] + columns[:, 1] + 1, 2 * votes, sum(sizes)).astype(np.int64)
+        sums_of_signs = np.cumsum(steps) - np.repeat(2 * np.cumsum(sums) - sums, sizes)
+        tables = np.split(sums_of_signs.astype(np.int32), ends[:-1])
+        return self._map(margins, dict(zip(features.tolist(), tables, strict=True)))
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -193,12 +194,11 @@ class BinnedRows(ABC):
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"]
     ) -> Int[Array, " thresholds"]:
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
-        code_sums = np.concatenate(self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes))
-        sizes = np.array(list(self.n_codes.values()))
-        last = np.cumsum(sizes) - 1  # the last code of each feature, which has no threshold
-        sums = np.cumsum(code_sums)
-        edges = np.repeat(sums[last] + np.append(0, sums[last[:-1]]), sizes) - 2 * sums
-        return np.delete(edges, last)
+        sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
+        # Each row has one code of each feature: over the codes of a feature, the sum is that over all rows.
+        total, running_sums = sums_by_feature[0].sum(), np.cumsum(np.concatenate(sums_by_feature))
+        place = self._place_of_threshold
+        return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]

@@ -25,6 +25,9 @@ COMPILED_BLOCK_ROWS = 1 << 16
 MARGIN_LOW_BITS = 15
 """Bits of the lower part of a margin that is summed with a multiplicity."""
 
+MAX_JOINT_ENTRIES = 1 << 16
+"""Entries up to which the codes of all features are summed at once, which needs 8 bytes an entry and few calls."""
+
 NO_COPIES = np.zeros(0, np.int64)
 """Multiplicities that are all 1, for compiled loops."""
 
@@ -117,6 +120,8 @@ def signed_sums_by_code(
     """
     if uses_compiled_loops(part.n * len(sizes)):
         return _compiled_signed_sums(part, margins, grid, table, sizes)
+    if part.n * len(sizes) <= MAX_JOINT_ENTRIES:
+        return _joint_signed_sums(part, margins, grid, table, sizes)
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
     bin_numbers, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
@@ -141,6 +146,23 @@ def signed_sums_by_code(
             np.copyto(code[: len(codes)], codes)
             h += np.bincount(code[: len(codes)], value, size)
     return tuple(h.astype(np.int64) for h in H)
+
+
+def _joint_signed_sums(
+    part: RowBlock,
+    margins: Int32[Array, " n"],
+    grid: MarginGrid,
+    table: Int[Array, " bins"],
+    sizes: Mapping[int, int],
+) -> tuple[Int[Array, " _"], ...]:
+    """Return the sums of `signed_sums_by_code` by one sum over the codes of all features, for few rows."""
+    ends = np.cumsum(list(sizes.values()))
+    s = table[grid.bin_index(margins, np.empty_like(margins))] * part.y
+    if part.c is not None:
+        s *= part.c
+    codes = np.stack([part.codes[j] for j in sizes]) + (ends - list(sizes.values()))[:, np.newaxis]
+    sums = np.bincount(codes.ravel(), np.tile(s, len(sizes)), ends[-1]).astype(np.int64)
+    return tuple(np.split(sums, ends[:-1]))
 
 
 def _compiled_signed_sums(

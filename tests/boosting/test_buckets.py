@@ -9,7 +9,7 @@ import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin, weight_function
-from boostopt.boosting.objectives.margin_histogram import CURVATURE_SAMPLES, MarginHistogram, effective_sample_size
+from boostopt.boosting.objectives.margin_histogram import MIN_CURVATURE_BINS, MarginHistogram, effective_sample_size
 from boostopt.programs.program import Examples
 from boostopt.rows.block_sums import histogram
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
@@ -124,8 +124,8 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
     order = np.argsort(M)
     m, d = M[order] / MARGIN_SCALE, F.conjugate_at(-M / MARGIN_SCALE).d[order]
-    # Between the margins at which it is computed it is interpolated.
-    tolerance = (law.transition[1] - law.transition[0] + 2.0 * spread) / (CURVATURE_SAMPLES - 1)
+    # It is computed at one margin for as many bins.
+    tolerance = (law.transition[1] - law.transition[0] + 2.0 * spread) / (MIN_CURVATURE_BINS - 1)
     widths = spread / 2.0 ** np.arange(20)
     widths = widths[widths > 2.0 * buckets.grid.bin_width]
     r = unit * table[window.bin_index(M[order], np.empty_like(M))]
@@ -135,12 +135,12 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
             [(np.interp(margins - s, m, d) - np.interp(margins + s, m, d)) / (2.0 * s) for s in widths], axis=0
         )
 
-    around = [rate(m + share * tolerance) for share in np.linspace(-1.0, 1.0, 9)]
+    around = [rate(m + share * tolerance) for share in np.linspace(-1.0, 1.0, 65)]
     room = 0.02 * np.max(around)
     assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
     assert CURVATURE_SCALE / 2 <= table.max() <= CURVATURE_SCALE and table.min() == 0 and table[0] == table[-1] == 0
     assert (
-        np.flatnonzero(table)[-1] <= 2 * CURVATURE_SAMPLES + 2
+        np.flatnonzero(table)[-1] <= 2 * MIN_CURVATURE_BINS + 2
     )  # bins are as wide as the distance between two of them
     assert law.curvature(0.0) == (law.grid, law.integer_curvature, law.curvature_unit)
     assert window.bin_min(1) / MARGIN_SCALE <= law.transition[0] - spread + 1e-6 or law.transition[0] - spread < -1.0

@@ -149,7 +149,7 @@ def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
 
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = warnings_of(X, RARE, nu=0.4)
-    assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.59", words)  # 1 - 2 * 0.1 / 0.4
+    assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.5(89|9)\b", words)  # 1 - 2 * 0.1 / 0.4
     assert re.search(r'\bnu to 0\.2 .*\bclass_weight="balanced"\.$', words)
     assert warnings_of(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.

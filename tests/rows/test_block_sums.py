@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from boostopt.rows import gram_matrices
+from boostopt.rows import block_sums, gram_matrices
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
@@ -235,3 +235,13 @@ def test_a_digest_is_of_rows_in_any_order_and_of_every_code_label_and_copy(parts
             rows[k][n] = -rows[k][n] if k == 3 else rows[k][n] + 1
             digests.add(digest(np.array(rows[:3]) % 6, rows[3], rows[4]))
     assert len(digests) == 1 + 5 * 5
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_few_rows_have_the_sums_of_many(copied: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, M, sizes = part(900, copies=copied), random_margins(900), {0: 6, 2: 7, 1: 6}
+    table = np.random.default_rng(1).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)
+    joint = signed_sums_by_code(rows, M, MarginGrid.full(), table, sizes)
+    monkeypatch.setattr(block_sums, "MAX_JOINT_ENTRIES", 0)
+    separate = signed_sums_by_code(rows, M, MarginGrid.full(), table, sizes)
+    assert [sums.tolist() for sums in joint] == [sums.tolist() for sums in separate]

@@ -21,7 +21,12 @@ import numpy as np
 
 from boostopt._utils.array_types import HypothesisVector
 from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation, Iterate
-from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, integer_weights
+from boostopt.boosting.histogram_newton.newton_solver import (
+    MIN_COST_RATIO,
+    NEGLIGIBLE_COST_FRACTION,
+    HistogramNewton,
+    integer_weights,
+)
 from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.boosting.updates.base import unit_weight
@@ -34,7 +39,8 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
-    first_length: float = 1.0
+    def _choose_constants(self) -> tuple[float, float, float]:
+        return 1.0, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         no_weights = np.zeros(0, np.int64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class Evaluation:
     edges: Int[Array, " thresholds"]
     best_edges: Int[Array, " thresholds"]
 
-    @property
+    @cached_property
     def largest_edge(self) -> Fraction:
         """The largest edge of the class under d(w), exactly."""
         return Fraction(int(self.best_edges.max()), self.weight_function.normalizer)

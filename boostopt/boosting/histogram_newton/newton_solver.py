@@ -67,6 +67,9 @@ FIRST_LENGTH = 0.7
 """The first length of a line search. The next weights of the examples are then between the last ones and those of the
 full step, and fewer hypotheses outside the pool have large edges."""
 
+FIRST_RATIO = 4.0
+"""The entropy of the first level, which makes weights of examples nearly equal, over that of the first step."""
+
 SUFFICIENT_INCREASE, MAX_BACKTRACKS = 0.1, 6
 """Armijo's constant of the line search, and the largest number of shorter steps."""
 
@@ -85,6 +88,12 @@ MIN_COST_RATIO = 0.125
 
 NEGLIGIBLE_COST_FRACTION = 0.2
 """The fraction of epsilon up to which the cost of the entropy calls for no lower level."""
+
+FEW_ROWS = 5_000
+"""The number of rows below which the time does not depend on the rows, and the numbers below take fewer steps."""
+
+FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION = 1.0, 0.5, 0.6
+"""FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for few rows."""
 
 MIN_GAP_DECREASE = 0.9
 """The factor by which the gap must fall to count as a decrease."""
@@ -130,8 +139,8 @@ class HistogramNewton:
         The records of all evaluations.
     level
         The smoothing level of the next program.
-    first_length
-        The first length of a line search.
+    first_length, min_cost_ratio, negligible_cost_fraction
+        FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for the number of rows.
     weights_by_iteration
         The weights of the program at each evaluation on all rows.
     """
@@ -145,7 +154,9 @@ class HistogramNewton:
     max_iterations: int | None
     columns_per_iteration: int
     level: int
-    first_length: float = FIRST_LENGTH
+    first_length: float
+    min_cost_ratio: float
+    negligible_cost_fraction: float
 
     def __init__(
         self,
@@ -160,6 +171,7 @@ class HistogramNewton:
     ) -> None:
         self.problem, self.rows, self.objective, self.symmetric = problem, rows, objective, symmetric
         self.epsilon: float = problem.epsilon / objective.unit
+        self.first_length, self.min_cost_ratio, self.negligible_cost_fraction = self._choose_constants()
         self.on_iteration, self.on_snapshot = on_iteration, on_snapshot
         self.max_iterations, self.columns_per_iteration = (
             options.max_rounds,
@@ -182,6 +194,12 @@ class HistogramNewton:
         )
         self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
         self._start_time = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
+
+    def _choose_constants(self) -> tuple[float, float, float]:
+        """Return the first length of line searches, and the numbers that decide about the level, by the rows."""
+        if self.rows.n_rows < FEW_ROWS:
+            return FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION
+        return FIRST_LENGTH, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def run(self, deadline: Deadline) -> None:
         """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
@@ -302,7 +320,7 @@ class HistogramNewton:
         """
         level, gap, cost = evaluation.level, self._program_gap(evaluation), self._entropy_cost(evaluation)
         has_weights = bool(evaluation.iterate.integer_weights.any())
-        small_cost = max(MIN_COST_RATIO * gap, NEGLIGIBLE_COST_FRACTION * self.epsilon)
+        small_cost = max(self.min_cost_ratio * gap, self.negligible_cost_fraction * self.epsilon)
         is_solved = has_weights and cost >= small_cost
         if level and is_solved:
             lowest_level = max(level - max(int(math.log2(cost / small_cost)), 1), 0)
@@ -325,23 +343,24 @@ class HistogramNewton:
         evaluation = Evaluation(iterate, level, weight_function, edges, best_direction(edges, self.symmetric))
         if iterate.integer_weights.any():
             self.bounds = self.bounds.with_lower(iterate)
-        splits = tuple(self.splits[: len(iterate.integer_weights)])
-        witness = UpperBound(
-            evaluation.largest_edge,
-            weight_function.regularizer_bound,
-            splits,
-            iterate.integer_weights,
-            weight_function.grid,
-            weight_function.integer_weights,
-            weight_function.normalizer,
-        )
-        self.bounds, scale = self.bounds.with_upper(witness), self.objective.unit
+        largest_edge, scale = evaluation.largest_edge, self.objective.unit
+        if self.bounds.is_improved_by(largest_edge + weight_function.regularizer_bound):
+            witness = UpperBound(
+                largest_edge,
+                weight_function.regularizer_bound,
+                tuple(self.splits[: len(iterate.integer_weights)]),
+                iterate.integer_weights,
+                weight_function.grid,
+                weight_function.integer_weights,
+                weight_function.normalizer,
+            )
+            self.bounds = replace(self.bounds, upper_witness=witness)
         record = EvaluationRecord(
             evaluator.rows.n_rows,
             len(iterate.integer_weights),
             int(np.count_nonzero(iterate.integer_weights)),
             level,
-            scale * float(witness.edge),
+            scale * float(largest_edge),
             scale * self._dual_objective(iterate, weight_function),
             float_below(scale * self.bounds.lower),
             -float_below(-scale * require_not_none(self.bounds.upper_witness, "a proof").value),
@@ -358,9 +377,10 @@ class HistogramNewton:
         """Return why the run ends after an evaluation; "" if it continues."""
         if not evaluation.iterate.integer_weights.any():
             return ""
-        sample_size = evaluation.weight_function.effective_sample_size
-        if not on_all_rows and self.bounds.gap <= SAMPLING_ERROR / math.sqrt(sample_size):
-            return StopReason.SAMPLE_EXHAUSTED.value
+        if not on_all_rows:
+            sample_size = evaluation.weight_function.effective_sample_size
+            if self.bounds.gap <= SAMPLING_ERROR / math.sqrt(sample_size):
+                return StopReason.SAMPLE_EXHAUSTED.value
         if self.bounds.gap <= self.epsilon:
             measure = self.problem.measure
             text = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
@@ -416,11 +436,16 @@ class HistogramNewton:
         return len(self.splits) > size
 
     def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:
-        """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool."""
+        """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool.
+
+        If these ranges are few, they are divided.
+        """
+        count = max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
         group_starts = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
-        return top_k_groups(
-            best_edges, group_starts, max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
-        )
+        if len(group_starts) < count:
+            equal_parts = np.arange(count) * len(best_edges) // count
+            group_starts = np.unique(np.concatenate([group_starts, equal_parts]))
+        return top_k_groups(best_edges, group_starts, count)
 
     def edges(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the edges of the columns of the pool under d(w)."""
@@ -432,7 +457,11 @@ class HistogramNewton:
         w, edges = self._weights(evaluation), self.edges(evaluation)
         q = int(edges.argmax())
         if not w.any():
-            return evaluator.iterate(self.splits, integer_weights(unit_weight(len(w), q))), math.inf
+            if edges[q] > 0.0:
+                target = self._newton_target(evaluator, evaluation, w, edges, FIRST_RATIO)
+            else:
+                target = unit_weight(len(w), q)
+            return self._iterate_at(evaluator, target), math.inf
 
         target = self._newton_target(evaluator, evaluation, w, edges)
         slope, largest_slope = float(edges @ (target - w)), float(edges[q] - edges @ w)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import ImmutableArrays
@@ -67,12 +68,12 @@ class ExactBounds(ImmutableArrays):
     weight_sum: float = 1.0
     upper_witness: UpperBound | None = None
 
-    @property
+    @cached_property
     def upper(self) -> float:
         """The upper bound, rounded up; inf before the first."""
         return math.inf if self.upper_witness is None else -float_below(-self.upper_witness.value)
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """The difference of the rounded bounds; inf before the first."""
         return self.upper - float_below(self.lower)
@@ -85,13 +86,9 @@ class ExactBounds(ImmutableArrays):
             self, lower=iterate.lower_bound, integer_weights=iterate.integer_weights, weight_sum=iterate.weight_sum
         )
 
-    def with_upper(self, witness: UpperBound) -> ExactBounds:
-        """Return the bounds with another upper bound, if this is better."""
-        return (
-            replace(self, upper_witness=witness)
-            if self.upper_witness is None or witness.value < self.upper_witness.value
-            else self
-        )
+    def is_improved_by(self, upper: Fraction) -> bool:
+        """Return whether another upper bound is better."""
+        return self.upper_witness is None or upper < self.upper_witness.value
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class UpperBound(ImmutableArrays):
     integer_weights: Int[Array, " bins"]
     normalizer: int
 
-    @property
+    @cached_property
     def value(self) -> Fraction:
         """The upper bound of the objective over the class."""
         return self.edge + self.regularizer_bound

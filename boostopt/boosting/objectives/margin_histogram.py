@@ -17,8 +17,8 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, Int, Num
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, MarginGrid
 
-CURVATURE_SAMPLES = 1024
-"""The number of margins at which a curvature with a spread is computed; between them it is interpolated."""
+MIN_CURVATURE_BINS = 256
+"""The smallest number of bins of a curvature with a spread, unless there are fewer margins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +70,14 @@ class MarginHistogram:
         return c[c > 0.0], m[c > 0.0]
 
     @cached_property
-    def cumulative_counts(self) -> Int[Array, " bins"]:
-        """The number of examples in each bin and in all bins below, shape (bins + 2,)."""
-        return np.cumsum(self.counts)
+    def cumulative_counts(self) -> Int[Array, " k"]:
+        """The number of examples in each occupied bin and in all bins below."""
+        return np.cumsum(self.counts[self.occupied])
 
     def quantile_bin(self, nu: Fraction) -> int:
         """Return the bin that contains the nu-th smallest margin; the number of bins if there are no more than nu."""
-        return int(np.searchsorted(self.cumulative_counts, math.floor(nu), side="right"))
+        place = int(np.searchsorted(self.cumulative_counts, math.floor(nu), side="right"))
+        return int(self.occupied[place]) if place < len(self.occupied) else len(self.counts)
 
     def soft_margin_lower_bound(self, nu: Fraction) -> Fraction:
         """Return a lower bound of the mean of the nu smallest margins; its error is a fraction of one bin width.
@@ -85,14 +86,15 @@ class MarginHistogram:
         smallest margins is at least k times the lower end of the bin. It is also at least the sum of the bin minus the
         other margins at the upper end.
         """
-        cumulative_counts, b = self.cumulative_counts, self.quantile_bin(nu)
-        exact_sum = Fraction(int(self.sums[:b].sum()))
-        if b == len(cumulative_counts):
-            return exact_sum / (nu * MARGIN_SCALE)
-        k = nu - (int(cumulative_counts[b - 1]) if b else 0)
-        n_remaining = int(self.counts[b]) - k
-        bin_bound = max(k * self.grid.bin_min(b), int(self.sums[b]) - n_remaining * self.grid.bin_max(b))
-        return (exact_sum + bin_bound) / (nu * MARGIN_SCALE)
+        # All terms are multiplied by the denominator of nu: sums of whole numbers are faster than those of fractions.
+        b, (nu_numerator, unit) = self.quantile_bin(nu), nu.as_integer_ratio()
+        place = np.searchsorted(self.occupied, b)
+        total = unit * int(self.sums[self.occupied[:place]].sum())
+        if b < len(self.counts):
+            k = nu_numerator - unit * (int(self.cumulative_counts[place - 1]) if place else 0)
+            n_remaining = unit * int(self.counts[b]) - k
+            total += max(k * self.grid.bin_min(b), unit * int(self.sums[b]) - n_remaining * self.grid.bin_max(b))
+        return Fraction(total, nu_numerator * MARGIN_SCALE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,21 +169,20 @@ class WeightFunction:
         if spread <= 2.0 * self.grid.bin_width:
             return self.grid, self.integer_curvature, self.curvature_unit
         low, high = max(self.transition[0] - spread, -1.0), min(self.transition[1] + spread, 1.0)
-        samples, m = np.linspace(low, high, CURVATURE_SAMPLES), self.histogram.mean_margins
-        rate, width = np.zeros(CURVATURE_SAMPLES), spread
+        grid, m = MarginGrid.covering(low, high, (high - low) / MIN_CURVATURE_BINS), self.histogram.mean_margins
+        n_bins = (math.ceil(high * MARGIN_SCALE) - grid.origin >> grid.log2_bin_width) + 1
+        bin_centers = (grid.origin + (np.arange(n_bins) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
+        rate, width = np.zeros(n_bins), spread
         while width > 2.0 * self.grid.bin_width:
-            left_weights = np.interp(samples - width, m, self.unit_weights)
-            decrease = left_weights - np.interp(samples + width, m, self.unit_weights)
+            left_weights = np.interp(bin_centers - width, m, self.unit_weights)
+            decrease = left_weights - np.interp(bin_centers + width, m, self.unit_weights)
             np.maximum(rate, decrease / (2.0 * width * self.weight_sum), out=rate)
             width /= 2.0
         largest = float(rate.max())
         if largest == 0.0:  # all weights are equal
             return self.grid, self.integer_curvature, self.curvature_unit
-        grid = MarginGrid.covering(low, high, (high - low) / CURVATURE_SAMPLES)
-        n_bins = (math.ceil(high * MARGIN_SCALE) - grid.origin >> grid.log2_bin_width) + 1
-        bin_centers = (grid.origin + (np.arange(n_bins) + 0.5) * (1 << grid.log2_bin_width)) / MARGIN_SCALE
         r = np.zeros(N_BINS + 2, np.int64)
-        r[1 : n_bins + 1] = np.rint(np.interp(bin_centers, samples, rate * (CURVATURE_SCALE / largest)))
+        r[1 : n_bins + 1] = np.rint(rate * (CURVATURE_SCALE / largest))
         return grid, r, largest / CURVATURE_SCALE
 
 

@@ -154,9 +154,10 @@ def newton_target(
     `ratio` times larger, and its margins are those of w divided by `ratio`.
 
     A hypothesis enters if it has a weight, or if its edge is at least the largest edge of those minus `edge_tolerance`.
+    Without weights, all hypotheses enter, and an edge must be positive.
     `negative_hessian` returns minus the Hessian over given hypotheses.
     """
-    part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - edge_tolerance))
+    part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max(initial=-np.inf) - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
     used = (w[part] > 0.0) | (edges[part] > edges @ w)
     g = (edges[part] + H @ w[part]) / ratio
