@@ -115,12 +115,12 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
 
 
 def test_an_upper_bound_within_the_tolerance_is_no_reason_to_narrow_the_interval() -> None:
-    """A soft margin of at most 0.01 counts as 0, so an interval within [0, 0.01] leaves nothing to prove."""
+    """A soft margin of at most 0.01 counts as 0, so an interval below 0.01 leaves nothing to prove."""
     rng = np.random.default_rng(0)
     features, labels = rng.normal(size=(300, 4)).round(1), rng.random(300) < 0.5
     parameters = {"nu": 0.296, "epsilon": 0.01, "formulation": "erlpboost"}
     (words,) = warnings_of(features, labels, **parameters)
-    assert re.match(r"at nu = 0\.296 no weights have .* above 0, .*, by more than 0\.01: .*\[0\.00\S+, 0\.00", words)
+    assert re.match(r"at nu = 0\.296 no weights have .* above 0, .*, by more than 0\.01: .*\[-0\.00\S+, 0\.00", words)
     assert "epsilon" not in words and "Raise nu, to 0.986 at most, or use another base" in words
 
 
@@ -149,7 +149,7 @@ def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
 
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = warnings_of(X, RARE, nu=0.4)
-    assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.5(89|9)\b", words)  # 1 - 2 * 0.1 / 0.4
+    assert re.match(r"nu = 0\.4 .* 4 .* 0\.1 .*'no' .* 0\.5; .* 0\.5\d*\b", words)  # 1 - 2 * 0.1 / 0.4
     assert re.search(r'\bnu to 0\.2 .*\bclass_weight="balanced"\.$', words)
     assert warnings_of(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.

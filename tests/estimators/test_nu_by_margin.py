@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from boostopt import MarginWarning, verify
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.estimators.training.binary_fit import FitSettings
@@ -23,6 +24,8 @@ from boostopt.estimators.training.nu_by_margin import (
     LIMIT_FRACTIONS,
     nu_candidates,
 )
+from boostopt.estimators.training.one_vs_rest import fit_classes
+from boostopt.estimators.training.training_data import merge_examples
 from boostopt.oracles import Oracle
 
 RNG = np.random.default_rng(0)
@@ -186,3 +189,38 @@ def test_the_class_of_an_unfitted_classifier_is_that_of_a_fit_also_for_weights_w
         model.fit(X, NOISY, sample_weight=weights)
     model.save_certificate(tmp_path / "proof.json", X, NOISY, weights)
     assert verify(tmp_path / "proof.json", MarginBoostClassifier().class_of(X, NOISY, weights))
+
+
+@pytest.mark.parametrize("nu", ["margin", 1.0])
+def test_the_rest_of_epsilon_is_spent_on_votes_that_rank_examples(nu: Any) -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.integers(0, 8, (600, 4)).astype(float)
+    y = rows[:, 0] + rows[:, 1] + rows[:, 2] + 4.0 * rng.logistic(size=600) > 14.0
+    model, positive = fitted(y, rows, nu=nu), y[:, np.newaxis] > y
+    run = model.run_
+    assert isinstance(run, HistogramRun)
+    trial = replace(model._validated_settings({}), nu=model.nu_, is_trial=True)
+    (plain,) = fit_classes(trial, trial.examples(merge_examples(rows, y, None)), [None])
+    areas = list[float]()
+    for f in (plain.decision_function(rows), model.decision_function(rows)):
+        differences = f[:, np.newaxis] - f
+        areas.append(float(((differences > 0) + 0.5 * (differences == 0))[positive].mean()))
+    assert areas[1] > areas[0] + 0.005
+    assert model.certificate_.gap <= model.epsilon and model.certificate_.upper == plain.class_certificate.upper
+    assert trial.is_proved(run) == trial.is_proved(plain)
+    assert verify_bounds(model, rows, y)
+    assert np.array_equal(list(model.staged_decision_function(rows))[-1], model.decision_function(rows))
+
+
+@pytest.mark.thorough
+def test_refined_weights_do_not_depend_on_the_number_of_processes() -> None:
+    models = [fitted(X.sum(axis=1) // 2.1, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    assert len(models[0].classes_) == 3
+    assert np.array_equal(*(model.decision_function(X) for model in models))
+    assert [model.nu_ for model in models] == [models[0].nu_] * 2
+
+
+def verify_bounds(model: Any, rows: Any, y: Any) -> bool:
+    """Return whether the oracle of the fit confirms the recorded bounds."""
+    verified, certificate = model.run_.verify_class(model.class_of(rows, y)), model.certificate_
+    return (verified.lower, verified.upper) == (certificate.lower, certificate.upper)

@@ -24,6 +24,7 @@ from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
 from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.entropy_program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.histogram_run_file import SnapshotWriter, StoredHistogramRun, detached
+from boostopt.boosting.histogram_newton.logistic_refinement import refined_bounds
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -325,6 +326,31 @@ class HistogramRun(Run):
             require_not_none(snapshot.bounds.upper_witness, "an upper bound"),
         )
         return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
+
+    def with_smaller_loss(self, min_soft_margin: float) -> HistogramRun:
+        """Return the run with weights of a smaller logistic loss whose gap is at most epsilon: `refined_bounds`.
+
+        Runs without rows, with another objective or with a larger gap stay as they are.
+
+        Parameters
+        ----------
+        min_soft_margin
+            The soft margin that stays proved, if it is proved now.
+        """
+        stored_run, rows, objective = self.stored_run, self._rows, self._objective
+        snapshot, epsilon = stored_run.snapshot, stored_run.problem.epsilon
+        if rows is None or not isinstance(objective, ExactSoftMargin) or snapshot.bounds.gap > epsilon:
+            return self
+        bounds = refined_bounds(rows, objective, snapshot.pool, snapshot.bounds, epsilon, min_soft_margin)
+        last = require_not_none(bounds.integer_weights, "weights") / MARGIN_SCALE
+        record = replace(snapshot.log[-1], lower=float_below(bounds.lower), active=int(np.count_nonzero(last)))
+        refined = replace(
+            snapshot,
+            bounds=bounds,
+            log=(*snapshot.log[:-1], record),
+            weights_by_iteration=(*snapshot.weights_by_iteration[:-1], last),
+        )
+        return HistogramRun(replace(stored_run, snapshot=refined), self._oracle, rows, self._keeps)
 
     def distribution(self) -> ExampleVector:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""

@@ -31,6 +31,7 @@ from boostopt.boosting.boost_function import boost
 from boostopt.boosting.boost_options import BoostOptions, BoostRequest
 from boostopt.boosting.booster_names import booster_hint
 from boostopt.boosting.boosting_problem import Problem, round_parameters
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.method_selection import histogram_inputs, is_default
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
@@ -113,6 +114,8 @@ class FitSettings:
         The formulation.
     seed
         The seed of random choices, at least 0; None for the oracle's default seed.
+    is_trial
+        Whether the fit serves to choose nu, and its weights are not refined.
     """
 
     formulation: Formulation[Any]
@@ -138,6 +141,7 @@ class FitSettings:
     store_training: bool
     verbose: bool | Callable[..., Any]
     seed: int | None
+    is_trial: bool = False
 
     def __post_init__(self) -> None:
         if self.chooses_nu and "nu" not in self.formulation.parameters:
@@ -314,7 +318,7 @@ class FitSettings:
             The oracles of fits to the same examples with other values of nu, or None.
         """
         oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None, cache)
-        return self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
+        return self.refine(self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set))
 
     def distributed_class(self, X: Any, y: Any, c: Any) -> BinnedClass:
         """Return the class of hypotheses over rows on a cluster, given as in `fit_binary_distributed`."""
@@ -333,7 +337,7 @@ class FitSettings:
         """
         oracle = self.distributed_class(X, y, c)
         parameters = self._formulation_parameters(oracle.total, oracle.N)
-        run = self._boost(oracle, parameters, None, checkpoint_path, label)
+        run = self.refine(self._boost(oracle, parameters, None, checkpoint_path, label))
         return DistributedBinaryFit(run, oracle, (oracle.total + oracle.balance) / (2.0 * oracle.total))
 
     def _boost(
@@ -381,6 +385,15 @@ class FitSettings:
                 f"{self.formulation.name} needs a limit, because it may never stop; got max_iter=None and "
                 "time_limit=None. Pass one of them."
             )
+
+    def refine(self, run: Run) -> Run:
+        """Return a run of histogram Newton with the weights of a smaller logistic loss within epsilon.
+
+        Runs of a trial and of other updates stay as they are. What `is_proved` says of a run does not change.
+        """
+        if self.is_trial or not isinstance(run, HistogramRun) or (objective := run.problem.objective) is None:
+            return run
+        return run.with_smaller_loss(objective.min_regularizer + self.margin_tolerance)
 
     def diagnose(
         self,

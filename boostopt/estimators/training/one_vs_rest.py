@@ -34,8 +34,7 @@ def fit_classes(
     files = checkpoint_paths(settings.checkpoint, len(previous_runs))
     if len(previous_runs) == 1:
         return (settings.fit_binary(examples, 1, previous_runs[0], files[0], classes[1], validation_set, cache),)
-    n_jobs: Any = settings.n_jobs  # for None, the context of joblib sets the number
-    n_processes: Any = effective_n_jobs(n_jobs)
+    n_processes = process_count(settings)
     if settings.time_limit is not None:
         settings = replace(settings, time_limit=settings.time_limit / math.ceil(len(previous_runs) / n_processes))
     cache = cache if n_processes == 1 else None  # another process would get a copy
@@ -45,6 +44,13 @@ def fit_classes(
     )
     runs: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
     return tuple(runs)
+
+
+def process_count(settings: FitSettings) -> int:
+    """Return the number of processes for the runs of more than two classes."""
+    n_jobs: Any = settings.n_jobs  # for None, the context of joblib sets the number
+    n_processes: Any = effective_n_jobs(n_jobs)
+    return n_processes
 
 
 def checkpoint_paths(checkpoint: Any, runs: int) -> list[Any]:

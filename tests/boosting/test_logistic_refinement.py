@@ -1,0 +1,117 @@
+"""Refined weights have a smaller logistic loss, and their soft margin is proved to be within epsilon of the best."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from boostopt import boost
+from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.logistic_refinement import PENALTY, SHARE_BITS, logistic_weights
+from boostopt.errors import require_not_none
+from boostopt.functions.numerics.rounding_errors import float_below
+from boostopt.oracles import DecisionStumps
+from boostopt.rows.margin_grid import MARGIN_SCALE
+
+EPSILON = 0.02
+
+
+def noisy_stumps(seed: int, N: int = 150) -> DecisionStumps:
+    """Return stumps on examples with wrong labels and whole weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 4)).round(1)
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+    return DecisionStumps(X, y, c=rng.integers(1, 4, N).astype(float))
+
+
+def histogram_run(oracle: DecisionStumps, nu: float = 0.5) -> HistogramRun:
+    """Return a run of histogram Newton with nu as a share."""
+    run = boost("erlpboost", oracle, nu=nu * oracle.c.sum(), epsilon=EPSILON)
+    assert isinstance(run, HistogramRun) and run.class_certificate.gap <= EPSILON
+    return run
+
+
+def margins(run: HistogramRun, oracle: DecisionStumps) -> np.ndarray:
+    """Return the margins of the hypotheses, which are -1 and 1, shape (N, t)."""
+    columns = [require_not_none(oracle.margins_of(hypothesis), "margins") for hypothesis in run.hypotheses]
+    return np.column_stack(columns)
+
+
+def exact_soft_margin(run: HistogramRun, oracle: DecisionStumps, nu: float) -> Fraction:
+    """Return the mean of the nu smallest margins of the weights, in rational numbers."""
+    W = np.rint(run.w * MARGIN_SCALE).astype(np.int64)
+    m = margins(run, oracle).astype(np.int64) @ W
+    remaining, total = Fraction(nu * float(oracle.c.sum())), Fraction(0)
+    number = remaining
+    for n in np.argsort(m, kind="stable").tolist():
+        part = min(Fraction(float(oracle.c[n])), remaining)
+        total, remaining = total + part * int(m[n]), remaining - part
+    return total / (number * MARGIN_SCALE)
+
+
+def penalized_loss(w: np.ndarray, U: np.ndarray, c: np.ndarray) -> float:
+    """Return the mean logistic loss with its penalty."""
+    return float(c @ np.logaddexp(0.0, -U @ w) / c.sum() + PENALTY * w.sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_logistic_weights_are_those_of_another_solver(seed: int) -> None:
+    oracle = noisy_stumps(seed)
+    run = histogram_run(oracle)
+    rows = oracle.binned_rows
+    assert rows is not None
+    w, U = logistic_weights(rows, run.stored_run.snapshot.pool), margins(run, oracle)
+    assert (w >= 0).all() and w.any()
+    reference = minimize(penalized_loss, w, (U, oracle.c), bounds=[(0, None)] * len(w), method="L-BFGS-B")
+    assert penalized_loss(w, U, oracle.c) <= reference.fun + 1e-4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_bounds_hold_for_the_refined_weights_and_the_share_is_the_largest(seed: int) -> None:
+    oracle = noisy_stumps(seed)
+    run = histogram_run(oracle)
+    refined = run.with_smaller_loss(-1.0)
+    assert (refined.w != run.w).any() and refined.w.sum() == 1.0 and refined.rounds == run.rounds
+    soft_margin, certificate = exact_soft_margin(refined, oracle, 0.5), refined.class_certificate
+    assert certificate.lower == float_below(soft_margin) < run.class_certificate.lower
+    assert certificate.upper == run.class_certificate.upper and certificate.gap <= EPSILON
+    verified = refined.verify_class(oracle)
+    assert (verified.lower, verified.upper) == (certificate.lower, certificate.upper)
+    # One more step towards the logistic weights is not within epsilon.
+    rows = oracle.binned_rows
+    assert rows is not None
+    w = logistic_weights(rows, run.stored_run.snapshot.pool)
+    direction = w / w.sum() - run.w
+    share = float((refined.w - run.w) @ direction / (direction @ direction))
+    assert refined.w == pytest.approx(run.w + share * direction, abs=1e-8) and 0.0 < share < 1.0
+    further = run.w + (share + 2.0**-SHARE_BITS) * direction
+    tail = np.sort(np.repeat(margins(run, oracle) @ further, oracle.c.astype(int)))
+    n = int(oracle.c.sum())
+    soft_margin_beyond = (tail[: n // 2].sum() + (n % 2) / 2 * tail[n // 2]) / (n / 2)
+    assert certificate.upper - soft_margin_beyond > EPSILON
+    U, scales = margins(run, oracle), np.linspace(0.1, 20.0, 100)
+    losses = [min(penalized_loss(s * v, U, oracle.c) for s in scales) for v in (run.w, refined.w)]
+    assert losses[1] < losses[0]
+
+
+def test_a_proved_soft_margin_stays_proved() -> None:
+    oracle = noisy_stumps(0)
+    run = histogram_run(oracle)
+    threshold = run.class_certificate.lower - 0.001
+    assert run.with_smaller_loss(-1.0).class_certificate.lower < threshold
+    assert threshold < run.with_smaller_loss(threshold).class_certificate.lower < run.class_certificate.lower
+
+
+def test_runs_with_a_large_gap_another_objective_or_no_rows_stay_as_they_are() -> None:
+    oracle = noisy_stumps(0)
+    run = histogram_run(oracle)
+    short = boost("erlpboost", oracle, nu=0.5 * oracle.c.sum(), epsilon=EPSILON, max_rounds=2)
+    assert isinstance(short, HistogramRun) and short.class_certificate.gap > EPSILON
+    loss = boost("log_loss", oracle, eta=5.0, epsilon=1.0)
+    assert isinstance(loss, HistogramRun)
+    without_rows = HistogramRun(run.stored_run, run.stored_run.oracle, None)
+    for unchanged in (short, loss, without_rows):
+        assert unchanged.with_smaller_loss(-1.0) is unchanged
