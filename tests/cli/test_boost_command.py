@@ -83,7 +83,7 @@ def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(d
     assert re.search(r"^│ best soft margin of the class +│ \[.+, .+\] +│$", result.stdout, re.MULTILINE)
     assert re.search(r"^│ gap +│ \S+, within \w+ = 0\.2 +│$", result.stdout, re.MULTILINE)
     assert "round 1" not in result.stdout
-    assert re.match(r"erlpboost: round 1, \d hypotheses, soft margin ", result.stderr)
+    assert re.match(r"erlpboost: round 1, \d+ hypotheses, soft margin ", result.stderr)
 
 
 def test_a_run_that_is_cut_short_exits_with_1_and_prints_the_same(data: Path) -> None:
