@@ -73,8 +73,8 @@ class DualFace:
         The rows of the form whose multipliers are 0.
     """
 
-    null_vectors: list[list[Float[Array, "order r"]]]
-    pivots: list[list[Int[Array, " r"]]]
+    null_vectors: list[list[Float[Array, "_ _"]]]
+    pivots: list[list[Int[Array, " _"]]]
     is_zero_row: Bool[Array, " m"]
 
     @property
@@ -163,7 +163,7 @@ def singular_cones(form: ConeForm, direction: Float[Array, " n"]) -> list[str]:
     ]
 
 
-def _range_bases(form: ConeForm, direction: Float[Array, " n"]) -> list[list[Float[Array, "order r"]]]:
+def _range_bases(form: ConeForm, direction: Float[Array, " n"]) -> list[list[Float[Array, "_ _"]]]:
     results = list[list[Array]]()
     for group in form.groups:
         order = math.isqrt(group.size)
@@ -288,7 +288,7 @@ class ReducedForm:
 
     form: ConeForm
     face: DualFace
-    bases: list[list[Float[Array, "order k"]]]
+    bases: list[list[Float[Array, "_ _"]]]
     columns: Int[Array, " reduced"]
     images: Any
     gram: Float[Array, "n n"]
