@@ -189,7 +189,7 @@ def checked_features(X: Any, row_offset: int = 0, names: Sequence[Any] = ()) -> 
     else:
         n, j = np.argwhere(~np.isfinite(features))[0]
         value = features[n, j]
-    place = f"row {n + row_offset}, {_feature_label(names, j)}"
+    place = f"row {n + row_offset}, {_feature_label(names, int(j))}"
     raise ProblemError(f"X must be finite, without NaN; got {value} at {place}. Impute or drop it.")
 
 
