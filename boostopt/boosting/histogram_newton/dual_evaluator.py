@@ -222,7 +222,8 @@ class DualEvaluator:
         size = weight_function.curvature_sample_size(grid, integer_curvature)
         rows, margins = self._curvature_rows(size, n_columns), iterate.margins
         if rows is not self.rows:
-            margins = rows.margins(iterate.splits, iterate.integer_weights)
+            step, W = self._sample[0], iterate.integer_weights
+            margins = self.rows.stride_margins(rows, step, margins, iterate.splits, W)
             unit *= self.rows.n_examples / rows.n_examples
             size *= rows.n_examples / self.rows.n_examples
         return CurvatureSample(rows, margins, grid, integer_curvature, unit, size)

@@ -83,14 +83,13 @@ def _find_capped_by_rounds(
     Each round caps the entries that exceed their caps. This increases the other entries, so that entries that exceed
     their caps in any round are capped in the solution, and the next round needs the other entries only.
     """
-    free = np.arange(len(a))
-    exponents, counts = a, c
+    free, counts = np.arange(len(a)), c
     shares, remaining_mass = np.exp(a - a.max()), nu
     for _ in range(MAX_CAPPING_ROUNDS):
         total = float(shares.sum())
         if total < MIN_FREE_TOTAL:
             # The free shares are tiny relative to the capped ones. Scale them by the largest free one.
-            shares = np.exp(exponents - exponents.max())
+            shares = np.exp(a[free] - a[free].max())
             total = float(shares.sum())
         exceeds_cap = remaining_mass * shares > total * counts
         if not exceeds_cap.any():
@@ -101,7 +100,7 @@ def _find_capped_by_rounds(
         remaining_mass -= float(counts[exceeds_cap].sum())
         if remaining_mass <= 0.0 or not is_free.any():
             return None
-        free, exponents, counts, shares = free[is_free], exponents[is_free], counts[is_free], shares[is_free]
+        free, counts, shares = free[is_free], counts[is_free], shares[is_free]
     return None
 
 
