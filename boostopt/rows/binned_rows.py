@@ -36,8 +36,9 @@ Local rows have an array for each row block; rows on a cluster have references.
 
 def has_exact_sums(c: ExampleVector) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
-    are_valid = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MAX_MULTIPLICITY)
-    return bool(are_valid and c.sum() <= MAX_EXAMPLES)
+    if (c == 1.0).all():
+        return len(c) <= MAX_EXAMPLES
+    return bool((c == np.rint(c)).all() and c.max() <= MAX_MULTIPLICITY and c.sum() <= MAX_EXAMPLES)
 
 
 class BinnedRows(ABC):

@@ -29,7 +29,7 @@ from boostopt.boosting.objectives.margin_histogram import MarginHistogram, Weigh
 from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.convex_function import computed_attribute
-from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.programs.formulation import Formulation
@@ -266,10 +266,9 @@ def weight_function(
     weight_sum
         The sum of the hypothesis weights. The margins are multiplied by it.
     """
-    occupied, multiplicities, margins = histogram.occupied, histogram.occupied_counts, histogram.mean_margins
+    F, conjugate = conjugate_at_margins(histogram, make_regularizer, objective, weight_sum)
+    occupied, multiplicities = histogram.occupied, histogram.occupied_counts
     counts = histogram.counts[occupied]
-    F = make_regularizer(objective.examples_with(multiplicities))
-    conjugate = F.conjugate_at(-weight_sum * margins)
 
     unit_weights = conjugate.d / multiplicities
     q = objective.integer_weights(unit_weights, counts)
@@ -295,6 +294,20 @@ def weight_function(
         unit_weights,
         weight_sum,
     )
+
+
+def conjugate_at_margins(
+    histogram: MarginHistogram,
+    make_regularizer: Callable[[Examples], Regularizer],
+    objective: ExactObjective,
+    weight_sum: float,
+) -> tuple[Regularizer, ConjugatePoint]:
+    """Return F over the bins and its conjugate at -Uw, with each example at the mean margin of its bin.
+
+    The parameters are those of `weight_function`.
+    """
+    F = make_regularizer(objective.examples_with(histogram.occupied_counts))
+    return F, F.conjugate_at(-weight_sum * histogram.mean_margins)
 
 
 def _transition(histogram: MarginHistogram, q: Int[Array, " k"]) -> tuple[float, float]:
