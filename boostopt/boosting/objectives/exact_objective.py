@@ -35,7 +35,7 @@ from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimpl
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
-from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 
 MIN_RELATIVE_INCREASE = 1e-6
 """The smallest relative increase of the weights below the cap, if their sum is too small after rounding."""
@@ -272,24 +272,15 @@ def weight_function(
 
     unit_weights = conjugate.d / multiplicities
     q = objective.integer_weights(unit_weights, counts)
-    terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
-    curvature = terms.inverse_curvatures_inside_box(conjugate.d) / multiplicities
-    largest_curvature = float(curvature.max())
-
     integer_weights = np.zeros(N_BINS + 2, np.int64)
     integer_weights[occupied] = q
-    integer_curvature = np.zeros(N_BINS + 2, np.int64)
-    if largest_curvature > 0.0:
-        integer_curvature[occupied] = np.rint(curvature * (CURVATURE_SCALE / largest_curvature)).astype(np.int64)
     return WeightFunction(
         histogram,
         integer_weights,
         objective.normalizer(q, counts),
         objective.regularizer_bound(q, counts),
-        -conjugate.value,
-        F.value(conjugate.d),
-        integer_curvature,
-        largest_curvature / CURVATURE_SCALE,
+        F,
+        conjugate,
         _transition(histogram, q),
         unit_weights,
         weight_sum,

@@ -122,9 +122,10 @@ class _UpdatableFactor:
 
         The slope is nan if rounding errors prevent a solution.
         """
-        S = np.flatnonzero(self.support)
-        leaving, new = np.flatnonzero(self.support & ~support), np.flatnonzero(support & ~self.support)
-        z, rhs = np.zeros(len(g)), np.stack([g, np.ones(len(g))], axis=1)
+        S, changed = np.flatnonzero(self.support), self.support != support
+        leaving, new = np.flatnonzero(self.support & changed), np.flatnonzero(support & changed)
+        z, rhs = np.zeros(len(g)), np.ones((len(g), 2))
+        rhs[:, 0] = g
         if self._factor is None:
             return z, np.nan
         S_solutions, new_solutions = self._apply_inverse(rhs[S]), np.zeros((len(new), 2))
