@@ -270,6 +270,8 @@ def check_in_memory(name: str, values: Any) -> None:
 
 def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
     """Return values as an array in memory without masked entries, of any type and shape."""
+    if type(values) is np.ndarray:
+        return values
     check_in_memory(name, values)
     check_unmasked(name, values)
     try:
@@ -285,6 +287,8 @@ def check_real_array(
     array = check_array(name, values)
     if array.dtype.kind not in "biuf" or not is_valid_shape(array.shape):
         raise ProblemError(f"{name} must be {expected}; got shape {array.shape} of {array.dtype}. {advice}")
+    if array.dtype == np.float64:
+        return array.astype(np.float64)
     with np.errstate(over="ignore"):  # numbers of longer floats become infinite
         return array.astype(np.float64)
 
@@ -371,8 +375,8 @@ def _weights(name: str, values: Any, N: int | None, expected: str, holds: Callab
         return len(shape) == 1 and N in (None, *shape)
 
     array = check_real_array(name, values, f"real numbers of shape {shape}", "Pass such an array.", fits)
-    bad = ~holds(array)
-    if bad.any():
-        n = int(np.argmax(bad))
+    is_valid = holds(array)
+    if not is_valid.all():
+        n = int(np.argmin(is_valid))
         raise ProblemError(f"{name} must be {expected}; got {array[n]:.6g} at {n}. Correct it.")
     return array

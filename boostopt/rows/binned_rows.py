@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from boostopt.rows.block_sums import (
 from boostopt.rows.feature_encoding import BinnedFeatures
 from boostopt.rows.gram_matrices import cell_sums, gram
 from boostopt.rows.margin_grid import MarginGrid
-from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split
+from boostopt.rows.row_block import MAX_EXAMPLES, MAX_MULTIPLICITY, RowBlock, Split, split_columns
 
 MarginHandle = Sequence[Any]
 """The margins of all rows, integer multiples of 2^-30, stored with the rows.
@@ -36,8 +36,9 @@ Local rows have an array for each row block; rows on a cluster have references.
 
 def has_exact_sums(c: ExampleVector) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
-    are_valid = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MAX_MULTIPLICITY)
-    return bool(are_valid and c.sum() <= MAX_EXAMPLES)
+    if (c == 1.0).all():
+        return len(c) <= MAX_EXAMPLES
+    return bool((c == np.rint(c)).all() and c.max() <= MAX_MULTIPLICITY and c.sum() <= MAX_EXAMPLES)
 
 
 class BinnedRows(ABC):
@@ -125,6 +126,20 @@ class BinnedRows(ABC):
     def stride(self, step: int) -> BinnedRows:
         """Return every step-th row; the division into row blocks does not matter."""
 
+    def stride_margins(
+        self, sample: BinnedRows, step: int, handle: MarginHandle, splits: Sequence[Split], W: Int[Array, " t"]
+    ) -> MarginHandle:
+        """Return the margins of every step-th row: those of the hypotheses with weights W on the sample.
+
+        Parameters
+        ----------
+        sample
+            The result of `stride(step)`.
+        handle
+            The margins of all rows.
+        """
+        return sample.margins(splits, W)
+
     @abstractmethod
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
         """Return a handle of the results of a kernel for each row block, which stay with the row blocks."""
@@ -176,15 +191,17 @@ class BinnedRows(ABC):
         used = np.flatnonzero(W)
         if not len(used):
             return self._map(margins, {})
-        columns = np.array(splits, np.int64).reshape(-1, 3)[used]
-        features, place = np.unique(columns[:, 0], return_inverse=True)
-        sizes, votes = [self.n_codes[j] for j in features.tolist()], columns[:, 2] * W[used]
+        feature, code, sign = (numbers[used] for numbers in split_columns(splits))
+        place, is_voting = np.searchsorted(self.features, feature), np.zeros(len(self.features), bool)
+        is_voting[place] = True
+        place, features = (np.cumsum(is_voting) - 1)[place], self.features[is_voting].tolist()
+        sizes, votes = [self.n_codes[j] for j in features], sign * W[used]
         ends, sums = np.cumsum(sizes, dtype=np.int64), np.bincount(place, votes, len(features)).astype(np.int64)
         # A vote counts below its cut with the other sign. The tables of all features are one running sum.
-        steps = np.bincount((ends - sizes)[place] + columns[:, 1] + 1, 2 * votes, sum(sizes)).astype(np.int64)
+        steps = np.bincount((ends - sizes)[place] + code + 1, 2 * votes, int(ends[-1])).astype(np.int64)
         sums_of_signs = np.cumsum(steps) - np.repeat(2 * np.cumsum(sums) - sums, sizes)
-        tables = np.split(sums_of_signs.astype(np.int32), ends[:-1])
-        return self._map(margins, dict(zip(features.tolist(), tables, strict=True)))
+        sums_of_signs, ranges = sums_of_signs.astype(np.int32), pairwise([0, *ends.tolist()])
+        return self._map(margins, {j: sums_of_signs[i:k] for j, (i, k) in zip(features, ranges, strict=True)})
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -254,11 +271,18 @@ class LocalRows(BinnedRows):
         )
 
     def stride(self, step: int) -> LocalRows:
-        parts, first = list[RowBlock](), 0
-        for part in self.parts:
-            parts.append(part.stride(step, -first % step))
-            first += part.n
+        parts = [part.stride(step, first) for part, first in zip(self.parts, self._first_rows(step), strict=True)]
         return LocalRows(parts, self.features, self.starts, self.n_thresholds, self.has_constant_feature)
+
+    def stride_margins(
+        self, sample: BinnedRows, step: int, handle: MarginHandle, splits: Sequence[Split], W: Int[Array, " t"]
+    ) -> MarginHandle:
+        return [M[first::step].copy() for M, first in zip(handle, self._first_rows(step), strict=True)]
+
+    def _first_rows(self, step: int) -> list[int]:
+        """Return the first row of each row block that is one of every step-th row."""
+        ends = accumulate((part.n for part in self.parts), initial=0)
+        return [-end % step for end in ends][:-1]
 
     def _map(self, kernel: Callable[..., Any], *arguments: Any) -> MarginHandle:
         return [kernel(part, *arguments) for part in self.parts]

@@ -194,6 +194,8 @@ def _compiled_signed_sums(
         return H
 
     sums_of_ranges = map_ranges(sum_rows, part.n, part.n * len(sizes))
+    if len(sums_of_ranges) == 1:
+        return sums_of_ranges[0]
     return tuple(np.sum(sums, axis=0) for sums in zip(*sums_of_ranges, strict=True))
 
 

@@ -105,7 +105,10 @@ def thread_count(n_entries: int) -> int:
     OptionError
         The environment variable is no number of threads.
     """
-    setting = os.environ.get(THREADS_VARIABLE, "") or str(default_thread_count())
+    setting = os.environ.get(THREADS_VARIABLE, "")
+    if setting == "" and n_entries < 2 * MIN_THREAD_ENTRIES:
+        return 1
+    setting = setting or str(default_thread_count())
     if not (setting.isdecimal() and int(setting) >= 1):
         raise OptionError(
             f"the environment variable {THREADS_VARIABLE} must be a whole number from 1 on; got {setting!r}. "

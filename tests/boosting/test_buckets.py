@@ -75,9 +75,8 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
     q = law.integer_weights[np.flatnonzero(buckets.counts)]
     assert int(law.integer_weights @ buckets.counts) == law.normalizer and q.min() >= 0 and 0 < q.max() <= WEIGHT_SCALE
     assert nu * int(q.max()) <= law.normalizer
-    assert (
-        (np.diff(q) <= 0).all() and law.integer_curvature.max() <= CURVATURE_SCALE and law.integer_curvature.min() >= 0
-    )
+    curvature, _ = law.curvature_of_bins
+    assert (np.diff(q) <= 0).all() and curvature.max() <= CURVATURE_SCALE and curvature.min() >= 0
     # Near those of the regularizer itself, over all examples.
     F = RelativeEntropy.capped(np.ones(len(M)), float(nu), eta, np.full(len(M), 1 / len(M)))
     d = F.conjugate_at(-M / MARGIN_SCALE).d
@@ -101,7 +100,8 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     place = buckets.grid.bin_index(M, np.empty_like(M))
     # An entropy's weight yields by eta d.
     expected = np.where(d < (1 - 1e-9) / 40, 3.0 * d, 0.0)
-    assert np.abs(law.curvature_unit * law.integer_curvature[place] - expected).max() <= 2.0 * law.curvature_unit
+    curvature, unit = law.curvature_of_bins
+    assert np.abs(unit * curvature[place] - expected).max() <= 2.0 * unit
     low, high = law.transition
     assert (
         law.integer_weights[place[M / MARGIN_SCALE < low]].min(initial=WEIGHT_SCALE) == WEIGHT_SCALE
@@ -142,7 +142,7 @@ def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(sprea
     assert (
         np.flatnonzero(table)[-1] <= 2 * MIN_CURVATURE_BINS + 2
     )  # bins are as wide as the distance between two of them
-    assert law.curvature(0.0) == (law.grid, law.integer_curvature, law.curvature_unit)
+    assert law.curvature(0.0) == (law.grid, *law.curvature_of_bins)
     assert window.bin_min(1) / MARGIN_SCALE <= law.transition[0] - spread + 1e-6 or law.transition[0] - spread < -1.0
 
 

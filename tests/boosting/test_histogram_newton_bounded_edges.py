@@ -163,12 +163,12 @@ def test_every_step_raises_d_below_the_bound_as_much_as_theory_promises(
 
     def checked_step(self: BoundedEdgeNewton, evaluator: DualEvaluator, evaluation: Evaluation) -> Any:
         iterate, value = step(self, evaluator, evaluation)
-        old_objective = self._dual_objective(evaluation.iterate, evaluation.weight_function)  # pyright: ignore[reportPrivateUsage]
+        old_objective = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)  # pyright: ignore[reportPrivateUsage]
         a = float(self._gradient(evaluation).max())  # pyright: ignore[reportPrivateUsage]
         if iterate is not None and len(iterate.integer_weights):
             # But for the width of buckets.
             assert value - old_objective >= 0.5 * a * a - 1e-5 * max(1.0, iterate.weight_sum)
-            assert value == self._dual_objective(iterate, evaluator.weight_function(iterate, 0))  # pyright: ignore[reportPrivateUsage]
+            assert value == self._dual_objective(iterate, evaluator.weight_function(iterate, 0).dual_objective)  # pyright: ignore[reportPrivateUsage]
             increases.append(value - old_objective)
         bounds.append(self._edge_bound)  # pyright: ignore[reportPrivateUsage]
         return iterate, value

@@ -168,6 +168,8 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
         assert cut_sample.n_rows == len(one.y[::step])
         whole_margins, cut_margins = whole_sample.margins(SPLITS, W), cut_sample.margins(SPLITS, W)
         assert np.array_equal(np.concatenate(whole_margins), np.concatenate(cut_margins))
+        strides = cut.stride_margins(cut_sample, step, cut.margins(SPLITS, W), SPLITS, W)
+        assert np.array_equal(np.concatenate(strides), np.concatenate(cut_margins)) and len(strides) == parts
         assert np.array_equal(whole_sample.histogram(whole_margins, window), cut_sample.histogram(cut_margins, window))
         assert np.array_equal(
             whole_sample.class_edges(whole_margins, window, table), cut_sample.class_edges(cut_margins, window, table)

@@ -27,7 +27,6 @@ from boostopt.boosting.histogram_newton.newton_solver import (
     HistogramNewton,
     integer_weights,
 )
-from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION
@@ -50,10 +49,8 @@ class BoundedEdgeNewton(HistogramNewton):
             else evaluator.iterate((), no_weights)
         )
 
-    def _dual_objective(self, iterate: Iterate, weight_function: WeightFunction) -> float:
-        return weight_function.dual_objective - (
-            self._edge_bound * iterate.weight_sum if iterate.integer_weights.any() else 0.0
-        )
+    def _dual_objective(self, iterate: Iterate, value: float) -> float:
+        return value - (self._edge_bound * iterate.weight_sum if iterate.integer_weights.any() else 0.0)
 
     def _gradient(self, evaluation: Evaluation) -> HypothesisVector:
         return self.edges(evaluation) - self._edge_bound
@@ -61,7 +58,7 @@ class BoundedEdgeNewton(HistogramNewton):
     def _step(self, evaluator: DualEvaluator, evaluation: Evaluation) -> tuple[Iterate | None, float]:
         """Return the iterate after a Newton step or an increase of one weight and D; None if D falls."""
         may_increase, no_weights = self._bisect_edge_bound(), np.zeros(0, np.int64)
-        start_value = self._dual_objective(evaluation.iterate, evaluation.weight_function)
+        start_value = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)
         if may_increase and start_value < self._dual_objective_at_zero and self.bounds.integer_weights is not None:
             return evaluator.iterate((), no_weights), math.inf  # no weights are better under this bound
         w, slopes = self._weights(evaluation), self._gradient(evaluation)
@@ -72,7 +69,9 @@ class BoundedEdgeNewton(HistogramNewton):
         if increase > 0.0 and next_value < start_value + 0.5 * increase * float(slopes[q]):
             step = self._iterate_at(evaluator, w + increase * unit_weight(len(w), q))
             if (
-                trial_value := self._dual_objective(step, evaluator.weight_function(step, evaluation.level))
+                trial_value := self._dual_objective(
+                    step, evaluator.weight_function(step, evaluation.level).dual_objective
+                )
             ) > next_value:
                 next_iterate, next_value = step, trial_value
         if self.bounds.integer_weights is None and (next_iterate is None or not next_iterate.integer_weights.any()):

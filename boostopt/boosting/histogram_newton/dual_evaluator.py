@@ -18,7 +18,12 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
-from boostopt.boosting.objectives.exact_objective import ExactObjective, margin_histogram, weight_function
+from boostopt.boosting.objectives.exact_objective import (
+    ExactObjective,
+    conjugate_at_margins,
+    margin_histogram,
+    weight_function,
+)
 from boostopt.boosting.objectives.margin_histogram import MarginHistogram, WeightFunction
 from boostopt.boosting.updates.newton_update import centered_gram
 from boostopt.functions.regularizers.base import Regularizer
@@ -222,7 +227,8 @@ class DualEvaluator:
         size = weight_function.curvature_sample_size(grid, integer_curvature)
         rows, margins = self._curvature_rows(size, n_columns), iterate.margins
         if rows is not self.rows:
-            margins = rows.margins(iterate.splits, iterate.integer_weights)
+            step, W = self._sample[0], iterate.integer_weights
+            margins = self.rows.stride_margins(rows, step, margins, iterate.splits, W)
             unit *= self.rows.n_examples / rows.n_examples
             size *= rows.n_examples / self.rows.n_examples
         return CurvatureSample(rows, margins, grid, integer_curvature, unit, size)
@@ -270,5 +276,13 @@ class DualEvaluator:
 
     def weight_function_of(self, histogram: MarginHistogram, level: int, weight_sum: float) -> WeightFunction:
         """Return d(w) of the program of a level on the bins of a histogram, however wide they are."""
-        make_regularizer: Callable[[Examples], Regularizer] = partial(self.problem.regularizer_at_level, level)
-        return weight_function(histogram, make_regularizer, self.objective, weight_sum)
+        return weight_function(histogram, self._make_regularizer(level), self.objective, weight_sum)
+
+    def dual_objective_of(self, histogram: MarginHistogram, level: int, weight_sum: float) -> float:
+        """Return D(w) of this weight function: all else takes as long again."""
+        _, conjugate = conjugate_at_margins(histogram, self._make_regularizer(level), self.objective, weight_sum)
+        return -conjugate.value
+
+    def _make_regularizer(self, level: int) -> Callable[[Examples], Regularizer]:
+        """Return the function that makes F of a level for some examples."""
+        return partial(self.problem.regularizer_at_level, level)

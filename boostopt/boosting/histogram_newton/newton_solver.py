@@ -38,7 +38,6 @@ from boostopt.boosting.histogram_newton.solver_state import (
 from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
 from boostopt.boosting.objectives.class_upper_bound import UpperBound, best_direction
 from boostopt.boosting.objectives.exact_objective import ExactObjective
-from boostopt.boosting.objectives.margin_histogram import WeightFunction
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.updates.base import unit_weight
@@ -232,7 +231,8 @@ class HistogramNewton:
             require_not_none(self.bounds.integer_weights, "weights"),
         )
         # The margins are as long as the rows, so they are computed again only if the last ones are of other weights.
-        margins = last.margins if last.integer_weights is W else self.rows.margins(self.splits[: len(W)], W)
+        has_margins = np.array_equal(last.integer_weights, W)
+        margins = last.margins if has_margins else self.rows.margins(self.splits[: len(W)], W)
         best = evaluator.objective.best_lower_bound(self.rows, margins)
         self.bounds = replace(self.bounds, lower=max(self.bounds.lower, best))
 
@@ -297,9 +297,8 @@ class HistogramNewton:
                 iterate = next_iterate
             else:
                 iterate.splits, iterate.integer_weights = tuple(self.splits), self.padded(iterate.integer_weights)
-            has_increased = value > self._dual_objective(
-                evaluation.iterate, evaluation.weight_function
-            ) + SUFFICIENT_INCREASE * _resolution(evaluation)
+            previous_value = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)
+            has_increased = value > previous_value + SUFFICIENT_INCREASE * _resolution(evaluation)
             stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
             state = replace(
                 state,
@@ -361,7 +360,7 @@ class HistogramNewton:
             int(np.count_nonzero(iterate.integer_weights)),
             level,
             scale * float(largest_edge),
-            scale * self._dual_objective(iterate, weight_function),
+            scale * self._dual_objective(iterate, weight_function.dual_objective),
             float_below(scale * self.bounds.lower),
             -float_below(-scale * require_not_none(self.bounds.upper_witness, "a proof").value),
             seconds,
@@ -441,11 +440,11 @@ class HistogramNewton:
         If these ranges are few, they are divided.
         """
         count = max(self.columns_per_iteration, int(POOL_GROWTH * len(self.splits)))
-        group_starts = np.unique(np.concatenate([self.rows.starts, np.array(self._thresholds, self.rows.starts.dtype)]))
-        if len(group_starts) < count:
-            equal_parts = np.arange(count) * len(best_edges) // count
-            group_starts = np.unique(np.concatenate([group_starts, equal_parts]))
-        return top_k_groups(best_edges, group_starts, count)
+        is_start = np.zeros(len(best_edges), bool)
+        is_start[self.rows.starts] = is_start[self._thresholds] = True
+        if np.count_nonzero(is_start) < count:
+            is_start[np.arange(count) * len(best_edges) // count] = True
+        return top_k_groups(best_edges, np.flatnonzero(is_start), count)
 
     def edges(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the edges of the columns of the pool under d(w)."""
@@ -487,10 +486,9 @@ class HistogramNewton:
         target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
         # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
         iterate, histogram = evaluation.iterate, evaluation.weight_function.histogram
-        start = evaluator.weight_function_of(histogram, level, iterate.weight_sum)
-        start_value = self._dual_objective(iterate, start)
+        start_value = self._dual_objective(iterate, evaluator.dual_objective_of(histogram, level, iterate.weight_sum))
         trial = self._iterate_at(evaluator, target)
-        value = self._dual_objective(trial, evaluator.weight_function(trial, level))
+        value = self._dual_objective(trial, evaluator.weight_function(trial, level).dual_objective)
         return (trial, value) if value > start_value else (None, -math.inf)
 
     def _newton_target(
@@ -521,9 +519,9 @@ class HistogramNewton:
         """Return weights of the program with their margins."""
         return evaluator.iterate(self.splits, integer_weights(w))
 
-    def _dual_objective(self, iterate: Iterate, weight_function: WeightFunction) -> float:
-        """Return D of the program."""
-        return weight_function.dual_objective
+    def _dual_objective(self, iterate: Iterate, value: float) -> float:
+        """Return D of the program from -F*(-Uw)."""
+        return value
 
     def _gradient(self, evaluation: Evaluation) -> HypothesisVector:
         """Return the gradient of D of the program with respect to the weights of the pool."""
@@ -538,11 +536,14 @@ class HistogramNewton:
         slope: float,
     ) -> tuple[Iterate | None, float]:
         """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
-        start_value, length = self._dual_objective(evaluation.iterate, evaluation.weight_function), self.first_length
+        start_value, length = (
+            self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective),
+            self.first_length,
+        )
         resolution = _resolution(evaluation)
         for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
             trial = self._iterate_at(evaluator, w + length * direction)
-            value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level))
+            value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level).dual_objective)
             if length == self.first_length:
                 # A parabola through both values, with this slope, has this gain at length 1.
                 self._adapt_spread(

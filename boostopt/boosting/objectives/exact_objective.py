@@ -29,13 +29,13 @@ from boostopt.boosting.objectives.margin_histogram import MarginHistogram, Weigh
 from boostopt.boosting.objectives.soft_margin import EPS, SoftMarginObjective
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.functions.convex_function import computed_attribute
-from boostopt.functions.regularizers.base import Regularizer
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.functions.regularizers.binary_entropy import LogarithmicLoss
 from boostopt.functions.regularizers.capped_simplex_indicator import CappedSimplexIndicator
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
-from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
+from boostopt.rows.margin_grid import MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 
 MIN_RELATIVE_INCREASE = 1e-6
 """The smallest relative increase of the weights below the cap, if their sum is too small after rounding."""
@@ -266,35 +266,39 @@ def weight_function(
     weight_sum
         The sum of the hypothesis weights. The margins are multiplied by it.
     """
-    occupied, multiplicities, margins = histogram.occupied, histogram.occupied_counts, histogram.mean_margins
+    F, conjugate = conjugate_at_margins(histogram, make_regularizer, objective, weight_sum)
+    occupied, multiplicities = histogram.occupied, histogram.occupied_counts
     counts = histogram.counts[occupied]
-    F = make_regularizer(objective.examples_with(multiplicities))
-    conjugate = F.conjugate_at(-weight_sum * margins)
 
     unit_weights = conjugate.d / multiplicities
     q = objective.integer_weights(unit_weights, counts)
-    terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
-    curvature = terms.inverse_curvatures_inside_box(conjugate.d) / multiplicities
-    largest_curvature = float(curvature.max())
-
     integer_weights = np.zeros(N_BINS + 2, np.int64)
     integer_weights[occupied] = q
-    integer_curvature = np.zeros(N_BINS + 2, np.int64)
-    if largest_curvature > 0.0:
-        integer_curvature[occupied] = np.rint(curvature * (CURVATURE_SCALE / largest_curvature)).astype(np.int64)
     return WeightFunction(
         histogram,
         integer_weights,
         objective.normalizer(q, counts),
         objective.regularizer_bound(q, counts),
-        -conjugate.value,
-        F.value(conjugate.d),
-        integer_curvature,
-        largest_curvature / CURVATURE_SCALE,
+        F,
+        conjugate,
         _transition(histogram, q),
         unit_weights,
         weight_sum,
     )
+
+
+def conjugate_at_margins(
+    histogram: MarginHistogram,
+    make_regularizer: Callable[[Examples], Regularizer],
+    objective: ExactObjective,
+    weight_sum: float,
+) -> tuple[Regularizer, ConjugatePoint]:
+    """Return F over the bins and its conjugate at -Uw, with each example at the mean margin of its bin.
+
+    The parameters are those of `weight_function`.
+    """
+    F = make_regularizer(objective.examples_with(histogram.occupied_counts))
+    return F, F.conjugate_at(-weight_sum * histogram.mean_margins)
 
 
 def _transition(histogram: MarginHistogram, q: Int[Array, " k"]) -> tuple[float, float]:

@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int, Num
+from boostopt.errors import require_not_none
+from boostopt.functions.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, MarginGrid
 
 MIN_CURVATURE_BINS = 256
@@ -42,7 +44,7 @@ class MarginHistogram:
     @cached_property
     def occupied(self) -> Int[Array, " k"]:
         """The bins that contain examples."""
-        return np.flatnonzero(self.counts)
+        return np.flatnonzero(self.counts != 0)  # in a third of the time of the search among whole numbers
 
     @cached_property
     def occupied_counts(self) -> Float[Array, " k"]:
@@ -114,14 +116,8 @@ class WeightFunction:
         the number of examples.
     regularizer_bound
         An upper bound of F(d). The largest edge plus this number is an upper bound of the objective.
-    dual_objective
-        D(w) = -F*(-Uw), with each example at the mean margin of its bin.
-    regularizer_value
-        F(d), with each example at the mean margin of its bin.
-    integer_curvature
-        The curvature r of each bin as an integer up to 2^8, shape (bins + 2,).
-    curvature_unit
-        The curvature of the integer 1.
+    regularizer, conjugate
+        F with each example at the mean margin of its bin, and its conjugate at -Uw.
     transition
         The interval of margins whose weights are neither 0 nor the largest, slightly widened.
     unit_weights
@@ -134,10 +130,8 @@ class WeightFunction:
     integer_weights: Int[Array, " bins"]
     normalizer: int
     regularizer_bound: Fraction
-    dual_objective: float
-    regularizer_value: float
-    integer_curvature: Int[Array, " bins"]
-    curvature_unit: float
+    regularizer: Regularizer
+    conjugate: ConjugatePoint
     transition: tuple[float, float]
     unit_weights: Float[Array, " k"]
     weight_sum: float
@@ -146,6 +140,26 @@ class WeightFunction:
     def grid(self) -> MarginGrid:
         """The grid of the bins."""
         return self.histogram.grid
+
+    @property
+    def dual_objective(self) -> float:
+        """D(w) = -F*(-Uw), with each example at the mean margin of its bin."""
+        return -self.conjugate.value
+
+    @cached_property
+    def regularizer_value(self) -> float:
+        """F(d), with each example at the mean margin of its bin."""
+        return self.regularizer.value(self.conjugate.d)
+
+    @cached_property
+    def curvature_of_bins(self) -> tuple[Int[Array, " bins"], float]:
+        """The curvature of each bin as an integer up to 2^8, shape (bins + 2,), and the curvature of the integer 1."""
+        terms = require_not_none(self.regularizer.pointwise(), "a regularizer that is a sum over the examples")
+        curvature = terms.inverse_curvatures_inside_box(self.conjugate.d) / self.histogram.occupied_counts
+        largest, r = float(curvature.max()), np.zeros(N_BINS + 2, np.int64)
+        if largest > 0.0:
+            r[self.histogram.occupied] = np.rint(curvature * (CURVATURE_SCALE / largest)).astype(np.int64)
+        return r, largest / CURVATURE_SCALE
 
     @property
     def effective_sample_size(self) -> float:
@@ -167,7 +181,7 @@ class WeightFunction:
         sides, which bounds the change of the weight for margins that change by at most the spread.
         """
         if spread <= 2.0 * self.grid.bin_width:
-            return self.grid, self.integer_curvature, self.curvature_unit
+            return self.grid, *self.curvature_of_bins
         low, high = max(self.transition[0] - spread, -1.0), min(self.transition[1] + spread, 1.0)
         grid, m = MarginGrid.covering(low, high, (high - low) / MIN_CURVATURE_BINS), self.histogram.mean_margins
         n_bins = (math.ceil(high * MARGIN_SCALE) - grid.origin >> grid.log2_bin_width) + 1
@@ -180,7 +194,7 @@ class WeightFunction:
             width /= 2.0
         largest = float(rate.max())
         if largest == 0.0:  # all weights are equal
-            return self.grid, self.integer_curvature, self.curvature_unit
+            return self.grid, *self.curvature_of_bins
         r = np.zeros(N_BINS + 2, np.int64)
         r[1 : n_bins + 1] = np.rint(rate * (CURVATURE_SCALE / largest))
         return grid, r, largest / CURVATURE_SCALE

@@ -10,10 +10,10 @@ caller uses an interior point method.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import get_lapack_funcs
 
 from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
 
@@ -22,6 +22,9 @@ RELATIVE_RIDGE = 1e-13
 
 SINGULAR_RELATIVE_RIDGE = 1e-10
 """The ridge with which a factor of a matrix of lower rank has no errors as large as the matrix."""
+
+cholesky_factor, cholesky_solution = cast(Any, get_lapack_funcs(("potrf", "potrs"), dtype=np.float64))
+"""LAPACK's factor of a matrix and solution of its equations: SciPy's checks of small matrices take as long."""
 
 MAX_ITERATIONS = 12
 """The largest number of iterations."""
@@ -111,20 +114,18 @@ class _UpdatableFactor:
         S = np.flatnonzero(support)
         A = H.take(S, axis=0).take(S, axis=1)  # in half of the time of one selection of both
         A.flat[:: len(S) + 1] += ridge
-        try:
-            factor = scipy.linalg.cho_factor(A, check_finite=False, overwrite_a=True)
-        except np.linalg.LinAlgError:
-            factor = None
-        return cls(H, support, ridge, factor)
+        factor, failure = cholesky_factor(A, overwrite_a=True, clean=False)
+        return cls(H, support, ridge, None if failure else factor)
 
     def solve(self, g: HypothesisVector, support: Bool[Array, " t"]) -> tuple[HypothesisVector, float]:
         """Return z with sum 1 over a support, with equal slopes g - H z on the support, and the slope.
 
         The slope is nan if rounding errors prevent a solution.
         """
-        S = np.flatnonzero(self.support)
-        leaving, new = np.flatnonzero(self.support & ~support), np.flatnonzero(support & ~self.support)
-        z, rhs = np.zeros(len(g)), np.stack([g, np.ones(len(g))], axis=1)
+        S, changed = np.flatnonzero(self.support), self.support != support
+        leaving, new = np.flatnonzero(self.support & changed), np.flatnonzero(support & changed)
+        z, rhs = np.zeros(len(g)), np.ones((len(g), 2))
+        rhs[:, 0] = g
         if self._factor is None:
             return z, np.nan
         S_solutions, new_solutions = self._apply_inverse(rhs[S]), np.zeros((len(new), 2))
@@ -148,4 +149,5 @@ class _UpdatableFactor:
         return z, level
 
     def _apply_inverse(self, rhs: Float[Array, "k m"]) -> Any:
-        return scipy.linalg.cho_solve(self._factor, rhs, check_finite=False)
+        solution, _ = cholesky_solution(self._factor, rhs)
+        return solution

@@ -54,24 +54,25 @@ def capped_softmax(
         cheap rounds, which are enough for weights near the capped simplex, and then the faster one of both.
     """
     in_support = np.isfinite(a) & (c > 0)
-    s, counts = a[in_support], c[in_support]
-    d = np.zeros(len(a))
-    if counts.sum() <= nu * (1 + CAP_SUM_TOL):
-        d[in_support] = counts / nu
-        return CappedSoftmax(d, float(np.max(np.log(counts / nu) - s)))
-    capped_and_mass = _find_capped_by_rounds(s, counts, nu) if method == "auto" else None
+    if not in_support.all():
+        softmax, d = capped_softmax(a[in_support], c[in_support], nu, method), np.zeros(len(a))
+        d[in_support] = softmax.d
+        return CappedSoftmax(d, softmax.log_theta)
+    caps = c / nu
+    if c.sum() <= nu * (1 + CAP_SUM_TOL):
+        return CappedSoftmax(caps, float(np.max(np.log(caps) - a)))
+    capped_and_mass = _find_capped_by_rounds(a, c, nu) if method == "auto" else None
     if capped_and_mass is None:
-        by_sorting = method == "sort" or (method == "auto" and len(s) <= MAX_SORT_ENTRIES)
-        capped_and_mass = (_find_capped_by_sorting if by_sorting else _find_capped_by_selection)(
-            s, np.log(counts), counts, nu
-        )
+        by_sorting = method == "sort" or (method == "auto" and len(a) <= MAX_SORT_ENTRIES)
+        capped_and_mass = (_find_capped_by_sorting if by_sorting else _find_capped_by_selection)(a, np.log(c), c, nu)
     at_cap, remaining_mass = capped_and_mass
     # A new sum of the free entries: the errors of the running sums in the search grow like sqrt(N) ulp. Exponents are
     # relative to the largest free one, because differences of huge numbers are more accurate than the numbers.
-    largest = float(s[~at_cap].max())
-    shares = np.exp(np.minimum(s - largest, 0.0))
-    total = float(shares[~at_cap].sum())
-    d[in_support] = np.where(at_cap, counts / nu, np.minimum(counts / nu, remaining_mass / nu * (shares / total)))
+    is_free = ~at_cap
+    largest = float(a[is_free].max())
+    shares = np.exp(np.minimum(a - largest, 0.0))
+    total = float(shares[is_free].sum())
+    d = np.where(at_cap, caps, np.minimum(caps, remaining_mass / nu * (shares / total)))
     return CappedSoftmax(d, float(np.log(remaining_mass / (nu * total))) - largest)
 
 
@@ -83,14 +84,13 @@ def _find_capped_by_rounds(
     Each round caps the entries that exceed their caps. This increases the other entries, so that entries that exceed
     their caps in any round are capped in the solution, and the next round needs the other entries only.
     """
-    free = np.arange(len(a))
-    exponents, counts = a, c
+    free, counts = np.arange(len(a)), c
     shares, remaining_mass = np.exp(a - a.max()), nu
     for _ in range(MAX_CAPPING_ROUNDS):
         total = float(shares.sum())
         if total < MIN_FREE_TOTAL:
             # The free shares are tiny relative to the capped ones. Scale them by the largest free one.
-            shares = np.exp(exponents - exponents.max())
+            shares = np.exp(a[free] - a[free].max())
             total = float(shares.sum())
         exceeds_cap = remaining_mass * shares > total * counts
         if not exceeds_cap.any():
@@ -101,7 +101,7 @@ def _find_capped_by_rounds(
         remaining_mass -= float(counts[exceeds_cap].sum())
         if remaining_mass <= 0.0 or not is_free.any():
             return None
-        free, exponents, counts, shares = free[is_free], exponents[is_free], counts[is_free], shares[is_free]
+        free, counts, shares = free[is_free], counts[is_free], shares[is_free]
     return None
 
 
@@ -152,7 +152,10 @@ def _find_capped_by_selection(
 
 def log_or_neg_inf(x: Float[Array, " n"]) -> Float[Array, " n"]:
     """Return the logarithm with log 0 = -inf, without a warning."""
-    return np.log(x, out=np.full(len(x), -np.inf), where=x > 0)
+    is_positive = x > 0
+    if is_positive.all():
+        return np.log(x)
+    return np.log(x, out=np.full(len(x), -np.inf), where=is_positive)
 
 
 def _logsumexp(x: Float[Array, " n"]) -> float:
