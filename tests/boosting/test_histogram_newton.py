@@ -899,6 +899,20 @@ def test_bounded_edges_of_few_examples_are_those_of_data_passes_by_default() -> 
     assert isinstance(run, HistogramRun) and run.class_certificate.gap <= 1e-4 and run.rounds <= 20
 
 
+@pytest.mark.thorough
+def test_more_hypotheses_than_a_tenth_of_the_rows_keep_more_entropy(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8000, 20))
+    y = np.where(X[:, 0] + X[:, 1] + 5.0 * rng.standard_normal(8000) > 0, 1, -1)
+    oracle = BinnedStumps(X, y)
+    few = histogram_run_of(oracle, nu=4800.0, epsilon=0.003)
+    assert len(few.w) > 300 and few.class_certificate.gap <= 0.003
+    monkeypatch.setattr(newton_solver, "CURVED_ROWS_PER_WEIGHT", 0)
+    monkeypatch.setattr(newton_solver, "MANY_CURVED_ROWS", 0)
+    many = histogram_run_of(oracle, nu=4800.0, epsilon=0.003)
+    assert few.evaluations[-1].level > many.evaluations[-1].level and few.rounds < many.rounds
+
+
 @pytest.mark.parametrize("n_features", [1, 2, 20])
 def test_as_many_hypotheses_join_whatever_the_number_of_features(n_features: int) -> None:
     rng = np.random.default_rng(0)
@@ -912,7 +926,8 @@ def test_as_many_hypotheses_join_whatever_the_number_of_features(n_features: int
 def test_few_rows_take_fewer_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     oracles = [binned_stumps(seed, 300) for seed in range(3)]
     few = [histogram_run_of(oracle, epsilon=0.003) for oracle in oracles]
-    monkeypatch.setattr(newton_solver, "FEW_ROWS", 0)
+    monkeypatch.setattr(newton_solver, "MANY_CURVED_ROWS", 0)
+    monkeypatch.setattr(newton_solver, "CURVED_ROWS_PER_WEIGHT", 0)
     many = [histogram_run_of(oracle, epsilon=0.003) for oracle in oracles]
     assert sum(len(run.evaluations) for run in few) < 0.9 * sum(len(run.evaluations) for run in many)
     for a, b in zip(map(class_bounds, few), map(class_bounds, many), strict=True):

@@ -7,14 +7,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from boostopt import boost
+from boostopt.boosting.histogram_newton import logistic_refinement
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
-from boostopt.boosting.histogram_newton.logistic_refinement import PENALTY, SHARE_BITS, logistic_weights
+from boostopt.boosting.histogram_newton.logistic_refinement import (
+    MAX_NEW_COLUMNS,
+    PENALTY,
+    SHARE_BITS,
+    logistic_weights,
+)
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles import DecisionStumps
 from boostopt.rows.margin_grid import MARGIN_SCALE
+from boostopt.rows.row_block import Split
 
 EPSILON = 0.02
 
@@ -67,6 +75,84 @@ def test_the_logistic_weights_are_those_of_another_solver(seed: int) -> None:
     assert (w >= 0).all() and w.any()
     reference = minimize(penalized_loss, w, (U, oracle.c), bounds=[(0, None)] * len(w), method="L-BFGS-B")
     assert penalized_loss(w, U, oracle.c) <= reference.fun + 1e-4
+
+
+def all_stumps(oracle: DecisionStumps) -> list[Split]:
+    """Return both directions of all stumps, the constant ones included."""
+    rows = require_not_none(oracle.binned_rows, "rows")
+    return [rows.split(threshold, sign) for threshold in range(rows.n_thresholds) for sign in (-1, 1)]
+
+
+def margins_of(splits: list[Split], oracle: DecisionStumps) -> np.ndarray:
+    """Return the margins of stumps by data passes, shape (N, t)."""
+    rows = require_not_none(oracle.binned_rows, "rows")
+    one = np.array([MARGIN_SCALE])
+    columns = [
+        np.concatenate([np.asarray(part) for part in rows.margins([split], one)]) / MARGIN_SCALE for split in splits
+    ]
+    return np.column_stack(columns)
+
+
+@pytest.mark.thorough
+def test_few_columns_of_many_take_part_in_a_step_and_the_loss_is_the_least_over_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    oracle = DecisionStumps(X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=300) > 0, 1, -1))
+    pool, sizes, solve = all_stumps(oracle), list[tuple[int, int]](), logistic_refinement.capped_sum_maximizer
+
+    def solve_and_record(H: np.ndarray, g: np.ndarray, max_sum: float, guess: np.ndarray) -> np.ndarray:
+        sizes.append((len(g), int(guess.sum())))
+        return solve(H, g, max_sum, guess)
+
+    monkeypatch.setattr(logistic_refinement, "capped_sum_maximizer", solve_and_record)
+    w = logistic_weights(require_not_none(oracle.binned_rows, "rows"), pool)
+    assert len(pool) > 2000 and sizes and all(size <= used + MAX_NEW_COLUMNS for size, used in sizes)
+    U = margins_of(pool, oracle)
+    slopes = U.T @ expit(-U @ w) / len(U) - PENALTY
+    reference = minimize(
+        lambda v: (
+            penalized_loss(v, U, oracle.c),
+            PENALTY - U.T @ expit(-U @ v) / len(U),
+        ),
+        w,
+        jac=True,
+        bounds=[(0, None)] * len(w),
+        method="L-BFGS-B",
+    )
+    assert slopes.max() < 0.01 and penalized_loss(w, U, oracle.c) <= reference.fun + 2e-4
+
+
+@pytest.mark.parametrize("copies", [1, 10**6])
+@pytest.mark.parametrize("kind", ["separable", "two values", "few examples", "opposite labels", "one positive"])
+def test_weights_of_extreme_examples_are_finite_and_have_a_smaller_loss(kind: str, copies: int) -> None:
+    rng = np.random.default_rng(0)
+    N = 2 if kind == "few examples" else 60
+    X = np.tile([[0.0], [1.0]], (N // 2, 2)) if kind == "two values" else rng.normal(size=(N, 2))
+    y = np.where(X[:, 0] > 0.0, 1, -1)
+    if kind in ("two values", "few examples", "one positive"):
+        y = np.where(np.arange(N) < 1, 1, -1)
+    features, labels = (np.tile(X, (2, 1)), np.append(y, -y)) if kind == "opposite labels" else (X, y)
+    c = np.where(rng.random(len(labels)) < 0.3, copies, 1).astype(float)
+    oracle = DecisionStumps(features, labels, c=c)
+    rows, pool = require_not_none(oracle.binned_rows, "rows"), all_stumps(oracle)
+    for columns in (pool, pool[:1], pool[-2:], pool[:2]):  # two columns are opposite
+        with np.errstate(divide="raise", invalid="raise", over="raise"):
+            w = logistic_weights(rows, columns)
+        U = margins_of(columns, oracle)
+        assert np.isfinite(w).all() and (w >= 0.0).all() and w.sum() <= np.log(2.0) / PENALTY
+        loss, slopes = penalized_loss(w, U, c), U.T @ (c * expit(-U @ w)) / c.sum() - PENALTY
+        at_zero = U.T @ c / (2.0 * c.sum()) - PENALTY
+        assert loss < np.log(2.0) if at_zero.max() > 1e-3 else loss <= np.log(2.0) + 1e-9
+        assert slopes.max() < 0.01
+
+
+def test_no_curvature_and_equal_slopes_end_no_refinement() -> None:
+    guess = np.zeros(3, bool)
+    for slope in (-1.0, 0.0, 1.0):
+        z = logistic_refinement.capped_sum_maximizer(np.zeros((3, 3)), np.full(3, slope), 5.0, guess)
+        assert np.isfinite(z).all() and (z >= 0.0).all() and z.sum() <= 5.0 + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -196,7 +196,8 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
 def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
     with pytest.warns(ConvergenceWarning, match="time_limit"):
         short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
-    assert short.nu_ == 0.1  # the first trial has taken all the time
+    # The first trial has taken all the time: half of the largest share that gives up no class.
+    assert short.nu_ == pytest.approx(min(np.mean(y), 1 - np.mean(y)))
     assert re.search(r"\btime_limit = 1e-09\b.*\bsoft margin\b.*\[.*\]", str(short.diagnosis_))
     assert (short.run_.reason, short.n_iter_) == (StopReason.TIME_LIMIT, 1)
     assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
@@ -481,7 +482,8 @@ def test_the_classifier_works_in_pipelines_searches_and_ensembles() -> None:
     grid = {"marginboostclassifier__nu": [0.1, 0.3], "marginboostclassifier__epsilon": np.array([0.5, 0.2])}
     search = GridSearchCV(pipeline, grid, cv=3).fit(cancer.data, cancer.target)
     assert search.best_score_ > 0.93
-    assert cross_val_score(pipeline, WINE, CULTIVAR, cv=3).mean() > 0.9
+    fine = make_pipeline(StandardScaler(), MarginBoostClassifier(epsilon=0.03))
+    assert cross_val_score(fine, WINE, CULTIVAR, cv=3).mean() > 0.9
     probabilities: Any = CalibratedClassifierCV(MarginBoostClassifier(epsilon=0.1), cv=2).fit(X, y).predict_proba(X)
     assert ((probabilities > 0) & (probabilities < 1)).all()
     assert not hasattr(MarginBoostClassifier(), "predict_proba")

@@ -38,7 +38,7 @@ MAX_SUM_GROWTH = 4.0
 class BoundedEdgeNewton(HistogramNewton):
     """The solver for a formulation that bounds the edges, with the parameters and attributes of `HistogramNewton`."""
 
-    def _choose_constants(self) -> tuple[float, float, float]:
+    def _choose_constants(self, evaluation: Evaluation) -> tuple[float, float, float]:
         return 1.0, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:

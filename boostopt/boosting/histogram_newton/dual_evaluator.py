@@ -50,7 +50,7 @@ FEW_COLUMNS, CURVED_ROWS_PER_FEW_COLUMNS = 150, 30
 MAX_CURVATURE_SAMPLE = 1 << 20
 """The largest number of rows of a sample for the Hessian; it is in memory, also if the rows are on a cluster."""
 
-MIN_OPERATOR_COLUMNS, MIN_ROWS_PER_OPERATOR_COLUMN = 200, 1
+MIN_OPERATOR_COLUMNS, MIN_ROWS_PER_OPERATOR_COLUMN = 200, 0.6
 """The least number of columns whose Hessian is an operator, and of rows with a curvature for each column, counted as
 above. With fewer rows, conjugate gradients take too many products."""
 

@@ -10,11 +10,11 @@ All sums over the rows are exact, so the result is the same for rows in memory a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import expit
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
@@ -22,8 +22,10 @@ from boostopt.boosting.histogram_newton.newton_solver import integer_weights
 from boostopt.boosting.histogram_newton.solver_state import ExactBounds
 from boostopt.boosting.objectives.exact_objective import ExactObjective, margin_histogram
 from boostopt.boosting.objectives.margin_histogram import MarginHistogram
+from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
+from boostopt.oracles.top_k import top_k_groups
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
@@ -38,8 +40,11 @@ MAX_STEPS, MAX_BACKTRACKS = 20, 6
 MIN_DECREASE = 1e-4
 """The decrease of the mean loss below which no further Newton step is taken."""
 
-RIDGE_FRACTION = 1e-8
-"""The multiple of the largest curvature that is added to all: opposite hypotheses have dependent curvatures."""
+MAX_SUM = math.log(2.0) / PENALTY
+"""The largest sum of weights: the penalty of a larger one exceeds the loss without weights."""
+
+MAX_NEW_COLUMNS = 64
+"""The largest number of columns that join in a step."""
 
 SHARE_BITS = 10
 """The share of the logistic weights is a multiple of 2^-10."""
@@ -93,8 +98,12 @@ def refined_bounds(
 
 
 def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVector:
-    """Return the weights w >= 0 with the smallest mean of ln(1 + exp(-m)) plus `PENALTY` sum w, by Newton steps."""
-    thresholds = [rows.threshold_of(split) for split in pool]
+    """Return the weights w >= 0 with the smallest mean of ln(1 + exp(-m)) plus `PENALTY` sum w, by Newton steps.
+
+    A step takes the columns with a weight, and those with the largest edges, at most one of each range between
+    thresholds of the former. So it costs little, however large the pool is.
+    """
+    thresholds = np.array([rows.threshold_of(split) for split in pool])
     signs = np.array([split.sign for split in pool], np.float64)
     total, grid = float(rows.n_examples), MarginGrid.full()
 
@@ -112,13 +121,15 @@ def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVecto
     for _ in range(MAX_STEPS):
         d = expit(-m)
         edges = rows.class_edges(margins, grid, _table(histogram, WEIGHT_SCALE * d))[thresholds] / WEIGHT_SCALE
+        slopes = signs * edges - PENALTY * total
+        columns = _step_columns(rows, thresholds, w, slopes)
+        if not len(columns):
+            break
         curvature = _table(histogram, CURVATURE_SCALE * 4.0 * d * (1.0 - d))
-        hessian = rows.gram(margins, grid, curvature, pool)[:-1, :-1] / (4.0 * CURVATURE_SCALE)
-        hessian[np.diag_indices_from(hessian)] += max(RIDGE_FRACTION * hessian.max(), np.finfo(float).tiny)
-        # The quadratic model is 0.5 |R'w - R^-1 b|^2 up to a constant.
-        root = np.linalg.cholesky(hessian)
-        b = hessian @ w + signs * edges - PENALTY * total
-        direction = nnls(root.T, np.linalg.solve(root, b))[0] - w
+        hessian = rows.gram(margins, grid, curvature, [pool[k] for k in columns])[:-1, :-1] / (4.0 * CURVATURE_SCALE)
+        start, direction = w[columns], np.zeros(len(pool))
+        target = capped_sum_maximizer(hessian, slopes[columns] + hessian @ start, MAX_SUM, start > 0.0)
+        direction[columns] = target - start
         for k in range(MAX_BACKTRACKS):
             trial = w + 0.5**k * direction
             trial_point = point(trial)
@@ -131,6 +142,17 @@ def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVecto
         if previous_loss - loss < MIN_DECREASE:
             break
     return w
+
+
+def _step_columns(
+    rows: BinnedRows, thresholds: Int[Array, " t"], w: HypothesisVector, slopes: HypothesisVector
+) -> Int[Array, " p"]:
+    """Return the columns of a step, in their order: those with a weight, and others with a positive slope."""
+    order = np.argsort(thresholds, kind="stable")
+    sorted_thresholds, used = thresholds[order], w > 0.0
+    starts = np.unique(np.searchsorted(sorted_thresholds, np.concatenate([rows.starts, thresholds[used]])))
+    new = order[top_k_groups(slopes[order], starts[starts < len(order)], MAX_NEW_COLUMNS)]
+    return np.union1d(np.flatnonzero(used), new[slopes[new] > 0.0])
 
 
 def _table(histogram: MarginHistogram, values: Float[Array, " k"]) -> Int[Array, " bins"]:

@@ -88,11 +88,13 @@ MIN_COST_RATIO = 0.125
 NEGLIGIBLE_COST_FRACTION = 0.2
 """The fraction of epsilon up to which the cost of the entropy calls for no lower level."""
 
-FEW_ROWS = 5_000
-"""The number of rows below which the time does not depend on the rows, and the numbers below take fewer steps."""
+CURVED_ROWS_PER_WEIGHT, MANY_CURVED_ROWS = 10, 5_000
+"""The least number of rows with a curvature for each positive weight, and in all, at which the numbers above hold. With
+fewer, the quadratic model soon fails, and sooner at a lower level. Then the numbers below take fewer steps. Rows count
+as many as equal curvatures whose mean is as random."""
 
 FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION = 1.0, 0.5, 0.6
-"""FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for few rows."""
+"""FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for few rows with a curvature."""
 
 MIN_GAP_DECREASE = 0.9
 """The factor by which the gap must fall to count as a decrease."""
@@ -138,8 +140,6 @@ class HistogramNewton:
         The records of all evaluations.
     level
         The smoothing level of the next program.
-    first_length, min_cost_ratio, negligible_cost_fraction
-        FIRST_LENGTH, MIN_COST_RATIO and NEGLIGIBLE_COST_FRACTION for the number of rows.
     weights_by_iteration
         The weights of the program at each evaluation on all rows.
     """
@@ -153,9 +153,6 @@ class HistogramNewton:
     max_iterations: int | None
     columns_per_iteration: int
     level: int
-    first_length: float
-    min_cost_ratio: float
-    negligible_cost_fraction: float
 
     def __init__(
         self,
@@ -170,7 +167,6 @@ class HistogramNewton:
     ) -> None:
         self.problem, self.rows, self.objective, self.symmetric = problem, rows, objective, symmetric
         self.epsilon: float = problem.epsilon / objective.unit
-        self.first_length, self.min_cost_ratio, self.negligible_cost_fraction = self._choose_constants()
         self.on_iteration, self.on_snapshot = on_iteration, on_snapshot
         self.max_iterations, self.columns_per_iteration = (
             options.max_rounds,
@@ -193,12 +189,6 @@ class HistogramNewton:
         )
         self._pool_set, self._thresholds = set(self.splits), [rows.threshold_of(split) for split in self.splits]
         self._start_time = time.perf_counter() - (self.log[-1].seconds if self.log else 0.0)
-
-    def _choose_constants(self) -> tuple[float, float, float]:
-        """Return the first length of line searches, and the numbers that decide about the level, by the rows."""
-        if self.rows.n_rows < FEW_ROWS:
-            return FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION
-        return FIRST_LENGTH, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def run(self, deadline: Deadline) -> None:
         """Solve until the bounds are within epsilon, a limit is reached or the user interrupts."""
@@ -319,7 +309,8 @@ class HistogramNewton:
         """
         level, gap, cost = evaluation.level, self._program_gap(evaluation), self._entropy_cost(evaluation)
         has_weights = bool(evaluation.iterate.integer_weights.any())
-        small_cost = max(self.min_cost_ratio * gap, self.negligible_cost_fraction * self.epsilon)
+        _, min_cost_ratio, negligible_cost_fraction = self._choose_constants(evaluation)
+        small_cost = max(min_cost_ratio * gap, negligible_cost_fraction * self.epsilon)
         is_solved = has_weights and cost >= small_cost
         if level and is_solved:
             lowest_level = max(level - max(int(math.log2(cost / small_cost)), 1), 0)
@@ -410,6 +401,15 @@ class HistogramNewton:
         return (
             weight_function.dual_objective - weight_function.regularizer_value - float(evaluation.iterate.lower_bound)
         )
+
+    def _choose_constants(self, evaluation: Evaluation) -> tuple[float, float, float]:
+        """Return the first length of a line search, and the numbers that decide about the level."""
+        n_weights = np.count_nonzero(evaluation.iterate.integer_weights)
+        # Multiplicities count examples.
+        n_curved = evaluation.weight_function.curved_sample_size * self.rows.n_rows / self.rows.n_examples
+        if n_curved < max(CURVED_ROWS_PER_WEIGHT * n_weights, MANY_CURVED_ROWS):
+            return FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION
+        return FIRST_LENGTH, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def _add_columns(self, evaluation: Evaluation) -> bool:
         """Add the best hypotheses of some features, and return whether any is new.
@@ -536,15 +536,13 @@ class HistogramNewton:
         slope: float,
     ) -> tuple[Iterate | None, float]:
         """Return the iterate after a step along a direction that increases D, and D; None and the old D otherwise."""
-        start_value, length = (
-            self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective),
-            self.first_length,
-        )
+        start_value = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)
+        length = first_length = self._choose_constants(evaluation)[0]
         resolution = _resolution(evaluation)
         for _ in range(MAX_BACKTRACKS if slope > 0.0 else 0):
             trial = self._iterate_at(evaluator, w + length * direction)
             value = self._dual_objective(trial, evaluator.weight_function(trial, evaluation.level).dual_objective)
-            if length == self.first_length:
+            if length == first_length:
                 # A parabola through both values, with this slope, has this gain at length 1.
                 self._adapt_spread(
                     1.0 - (1.0 - (value - start_value) / (length * slope)) / length,

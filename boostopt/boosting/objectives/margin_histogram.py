@@ -166,6 +166,12 @@ class WeightFunction:
         """The number of examples with equal weights whose mean is as random as the mean with these weights."""
         return effective_sample_size(self.histogram.counts, self.integer_weights)
 
+    @cached_property
+    def curved_sample_size(self) -> float:
+        """The effective number of examples in a sum with the curvatures at the margins."""
+        r, _ = self.curvature_of_bins
+        return effective_sample_size(self.histogram.occupied_counts, r[self.histogram.occupied])
+
     def curvature_sample_size(self, grid: MarginGrid, integer_curvature: Int[Array, " bins"]) -> float:
         """Return the effective number of examples in a sum with the curvatures of a grid."""
         margins = (self.histogram.mean_margins * MARGIN_SCALE).astype(np.int32)
