@@ -41,6 +41,9 @@ class BoundedEdgeNewton(HistogramNewton):
     def _choose_constants(self, evaluation: Evaluation) -> tuple[float, float, float]:
         return 1.0, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
+    def _predicts_edges(self, evaluation: Evaluation) -> bool:
+        return False  # a step brings edges to their bound, and the sum of the weights changes
+
     def _iterate_at(self, evaluator: DualEvaluator, w: HypothesisVector) -> Iterate:
         no_weights = np.zeros(0, np.int64)
         return (

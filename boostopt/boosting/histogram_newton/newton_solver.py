@@ -29,6 +29,7 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton.dual_evaluator import DualEvaluator, Evaluation, Iterate
+from boostopt.boosting.histogram_newton.edge_prediction import useful_thresholds
 from boostopt.boosting.histogram_newton.solver_state import (
     EvaluationRecord,
     ExactBounds,
@@ -62,6 +63,15 @@ number of equal weights whose mean is as random as that of the example weights."
 MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
 
+PREDICTED_POOL_GROWTH = 0.5
+"""The same share, if the columns are those that keep the edges small which a step is predicted to leave."""
+
+MIN_PREDICTED_ROWS = 5_000
+"""The number of rows from which predicted edges choose columns. With fewer rows, they save evaluations but no time."""
+
+GAP_DECREASE, MIN_EDGE_EXCESS = 0.25, 0.6
+"""Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
+
 FIRST_LENGTH = 0.7
 """The first length of a line search. The next weights of the examples are then between the last ones and those of the
 full step, and fewer hypotheses outside the pool have large edges."""
@@ -78,9 +88,11 @@ line search compares slopes, which costs an evaluation."""
 
 POOR_GAIN, SPREAD_INCREASE = 0.1, 4.0
 GOOD_GAIN, SPREAD_DECREASE = 0.35, 1.4
+LARGE_GAIN, LARGE_SPREAD_DECREASE = 0.55, 4.0
 """The control of the curvature spread. The gain is the increase of D by a full step over the increase that the slope
 promises, estimated from the first length; the gain of an exact quadratic model is 1/2. Below POOR_GAIN the spread is
-multiplied by SPREAD_INCREASE. Above GOOD_GAIN it is divided by SPREAD_DECREASE."""
+multiplied by SPREAD_INCREASE. Above GOOD_GAIN it is divided by SPREAD_DECREASE; above LARGE_GAIN, which tells of too
+much curvature, by LARGE_SPREAD_DECREASE."""
 
 MIN_COST_RATIO = 0.125
 """The smallest cost of the entropy, as a fraction of the gap of its program, from which a step lowers the level."""
@@ -418,6 +430,10 @@ class HistogramNewton:
         constant hypothesis alone if no other hypothesis is better by more than epsilon.
         """
         pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
+        if size and self._predicts_edges(evaluation):
+            self._add_useful_columns(evaluation)
+            if len(self.splits) > size:
+                return True
         min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
         constant_suffices = (
             self.rows.has_constant_feature
@@ -427,12 +443,39 @@ class HistogramNewton:
         for threshold in candidates:
             if size and best_edges[threshold] / evaluation.weight_function.normalizer < min_edge:
                 break
-            split = self.rows.split(threshold, -1 if evaluation.edges[threshold] < 0 and self.symmetric else 1)
-            if split not in self._pool_set:
-                self._pool_set.add(split)
-                self.splits.append(split)
-                self._thresholds.append(threshold)
+            self._add_column(threshold, -1 if evaluation.edges[threshold] < 0 and self.symmetric else 1)
         return len(self.splits) > size
+
+    def _add_column(self, threshold: int, sign: int) -> None:
+        """Add the hypothesis of a threshold, unless it is in the pool."""
+        split = self.rows.split(threshold, sign)
+        if split not in self._pool_set:
+            self._pool_set.add(split)
+            self.splits.append(split)
+            self._thresholds.append(threshold)
+
+    def _predicts_edges(self, evaluation: Evaluation) -> bool:
+        """Return whether predicted edges choose the columns: those of all rows, if they are many, from weights on."""
+        n_rows, weights = self.rows.n_rows, evaluation.iterate.integer_weights
+        return self.log[-1].rows == n_rows >= MIN_PREDICTED_ROWS and bool(weights.any())
+
+    def _add_useful_columns(self, evaluation: Evaluation) -> None:
+        """Add the columns without which a step to equal edges of the pool would leave large edges, as predicted."""
+        w, pool_edges, size = self._weights(evaluation), self.edges(evaluation), len(self.splits)
+        level = float(pool_edges @ w)
+        if self.symmetric:
+            level = max(level, 0.0)  # the largest edge of the class is never negative
+        in_use = np.flatnonzero((w > 0.0) | (pool_edges > level))
+        pool, place = np.unique(np.array(self._thresholds)[in_use], return_index=True)
+        signs = np.array([self.splits[k].sign for k in in_use[place].tolist()])
+        edges = evaluation.edges / evaluation.weight_function.normalizer
+        tolerance = max(GAP_DECREASE * (float(evaluation.largest_edge) - level), MIN_EDGE_EXCESS * self.epsilon)
+        count = max(self.columns_per_iteration, int(PREDICTED_POOL_GROWTH * size))
+        thresholds, new_signs = useful_thresholds(
+            edges, self.rows.starts, pool, edges[pool] - level * signs, level, tolerance, count, self.symmetric
+        )
+        for threshold, sign in zip(thresholds.tolist(), new_signs.tolist(), strict=True):
+            self._add_column(threshold, sign)
 
     def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:
         """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool.
@@ -505,7 +548,10 @@ class HistogramNewton:
             iterate, splits = evaluation.iterate, self._splits_of(columns)
             return evaluator.curvature(iterate, evaluation.weight_function, splits, self._spread)
 
-        return newton_target(w, slopes, EDGE_TOL_FRACTION * self.epsilon, curvature, ratio)
+        # Predicted edges choose columns that enter whatever their edges are, and edges differ by at most 2.
+        has_predictions = self.rows.n_rows >= MIN_PREDICTED_ROWS and w.any()
+        tolerance = 2.0 if has_predictions else EDGE_TOL_FRACTION * self.epsilon
+        return newton_target(w, slopes, tolerance, curvature, ratio)
 
     def _splits_of(self, columns: Int[Array, " p"]) -> list[Split]:
         """Return some columns of the pool."""
@@ -570,7 +616,8 @@ class HistogramNewton:
         if gain < POOR_GAIN:
             self._spread = min(max(SPREAD_INCREASE * self._spread, min_spread), 1.0)
         elif gain > GOOD_GAIN:
-            self._spread = self._spread / SPREAD_DECREASE if self._spread > 0.5 * min_spread else 0.0
+            decrease = LARGE_SPREAD_DECREASE if gain > LARGE_GAIN else SPREAD_DECREASE
+            self._spread = self._spread / decrease if self._spread > 0.5 * min_spread else 0.0
 
     def padded(self, weights: Int[Array, " t"]) -> Int[Array, " u"]:
         """Return weights of all columns, 0 for the columns that joined later."""

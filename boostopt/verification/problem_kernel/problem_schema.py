@@ -374,14 +374,14 @@ def _check_work(document: ProblemDocument) -> None:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
     combined = _size_of_implications(problem, implied)
     if combined > MAX_IMPLIED:
-        raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine {combined:,}")
+        raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine more")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
     if (problem.size + combined) * bits**2 > MAX_WORK:
         raise SizeLimit(f"numbers of {bits:,} bits are too long for a proof of this size")
 
 
 def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations]) -> int:
-    """Return the number of coefficients that implied equations combine.
+    """Return the number of coefficients that implied equations combine; of the first items if these are too many.
 
     A null vector combines all entries of its matrix, and another constraint the arguments of all of its atoms. Exposing
     matrices combine the equalities, too, and the equations of all earlier items.
@@ -406,6 +406,8 @@ def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations])
         else:
             rows = problem.inequalities if item.constraint == "inequality" else problem.equalities
             result += sum(sizes[k] for k in rows.rows[item.place])
+        if result > MAX_IMPLIED:
+            break
     return result
 
 
