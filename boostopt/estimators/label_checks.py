@@ -32,17 +32,18 @@ def require_labels(y: Any) -> None:
         return
     if labels.dtype.kind == "c":
         raise ProblemError(f"y must have real labels; got {labels.dtype}. Pass y.real, or the labels as texts.")
-    if labels.ndim != 1 or labels.dtype.kind not in "fO":
+    if labels.ndim != 1 or labels.dtype.kind not in "fmMO":
         return
-    is_float = labels.dtype.kind == "f"
-    absent = np.isnan(labels) if is_float else np.array([is_missing(label) or label != label for label in labels], bool)
+    is_object = labels.dtype.kind == "O"
+    missing = [is_missing(label) or label != label for label in labels] if is_object else labels != labels
+    absent = np.array(missing, bool)  # nan and NaT differ from themselves
     if absent.any():
         n = int(absent.argmax())
         raise ProblemError(
             f"y must have a label for each row; got {short_repr(labels[n])} at row {n}. Leave out the rows without a "
             "label."
         )
-    if is_float:
+    if not is_object:
         return
     samples = {type(label): label for label in labels.tolist()}
     texts = [label for kind, label in samples.items() if issubclass(kind, str)]

@@ -50,6 +50,13 @@ def test_labels_that_are_none_are_refused_in_words(name: str) -> None:
             call(X, y)
 
 
+def test_times_that_are_missing_are_no_labels() -> None:
+    days = np.array(["2020-01-01", "2021-01-01", "NaT", "2020-01-01"], "datetime64[D]")
+    for y in (days, days - days[0]):
+        with pytest.raises(ProblemError, match=r"label for each row; got .*NaT.* at row 2\."):
+            MarginBoostClassifier().fit(X, y)
+
+
 def test_missing_values_of_pandas_are_no_labels() -> None:
     pandas = pytest.importorskip("pandas")
     for kind in ("string", "category", "boolean", "Int64"):

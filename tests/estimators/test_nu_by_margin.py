@@ -15,12 +15,11 @@ from boostopt import MarginWarning, verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.estimators import MarginBoostClassifier
-from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.binary_fit import LAST_MARGIN_FACTOR, FitSettings
 from boostopt.estimators.training.nu_by_margin import (
     CONSTANT_FACTOR,
     FIRST_NU,
     LARGE_CLASS_MARGINS,
-    LAST_MARGIN_FACTOR,
     LIMIT_FRACTIONS,
     nu_candidates,
 )
@@ -192,22 +191,24 @@ def test_the_class_of_an_unfitted_classifier_is_that_of_a_fit_also_for_weights_w
 
 
 @pytest.mark.parametrize("nu", ["margin", 1.0])
-def test_the_rest_of_epsilon_is_spent_on_votes_that_rank_examples(nu: Any) -> None:
+def test_the_rest_of_epsilon_is_spent_on_votes_that_rank_examples(nu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     rows = rng.integers(0, 8, (600, 4)).astype(float)
     y = rows[:, 0] + rows[:, 1] + rows[:, 2] + 4.0 * rng.logistic(size=600) > 14.0
     model, positive = fitted(y, rows, nu=nu), y[:, np.newaxis] > y
     run = model.run_
     assert isinstance(run, HistogramRun)
-    trial = replace(model._validated_settings({}), nu=model.nu_, is_trial=True)
-    (plain,) = fit_classes(trial, trial.examples(merge_examples(rows, y, None)), [None])
+    settings = replace(model._validated_settings({}), nu=model.nu_)
+    monkeypatch.setattr(FitSettings, "refine", lambda self, run: run)
+    (plain,) = fit_classes(settings, settings.examples(merge_examples(rows, y, None)), [None])
     areas = list[float]()
     for f in (plain.decision_function(rows), model.decision_function(rows)):
         differences = f[:, np.newaxis] - f
         areas.append(float(((differences > 0) + 0.5 * (differences == 0))[positive].mean()))
     assert areas[1] > areas[0] + 0.005
     assert model.certificate_.gap <= model.epsilon and model.certificate_.upper == plain.class_certificate.upper
-    assert trial.is_proved(run) == trial.is_proved(plain)
+    for margin in (0.01, 0.02, 0.3):  # those that the search asks for
+        assert settings.is_proved(run, margin) == settings.is_proved(plain, margin)
     assert verify_bounds(model, rows, y)
     assert np.array_equal(list(model.staged_decision_function(rows))[-1], model.decision_function(rows))
 

@@ -21,7 +21,7 @@ from test_implied_equations_in_files import as_stated
 
 from boostopt import certify_problem, verify
 from boostopt.verification.problem_certificate_verdict import verify_problem_certificate
-from boostopt.verification.problem_kernel import problem_schema
+from boostopt.verification.problem_kernel import problem_schema, rationals_and_balls
 from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import ExposedFace, ImpliedEquations
 from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
@@ -324,3 +324,22 @@ def test_no_forgery_of_a_face_is_accepted_unless_true() -> None:
 def test_none_of_many_forgeries_of_faces_is_accepted_unless_true(name: str) -> None:
     assert all(text_of(further_name) for further_name in OPTIMA)
     assert forge(name, 700, 1) >= 350
+
+
+def test_a_chain_of_many_exposing_matrices_is_rejected_in_few_words() -> None:
+    """Each item may combine the equations of all items before, so their number doubles."""
+    document = content_of("two matrices")
+    items = [copy.deepcopy(faces_of(document)[0]) for _ in range(1_000)]
+    for k, item in enumerate(items):
+        item["faces"][0]["vectors"][0][0] = f"{k + 1:x}"
+    document["proof"]["multipliers"]["implied"] = items
+    reason = verify_problem_certificate(parse_json(json.dumps(document).encode())).reason
+    assert "they combine" in reason and len(reason) < 200
+
+
+def test_weights_of_a_face_with_many_digits_are_proved_definite_without_an_elimination_in_fractions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rationals_and_balls, "MAX_EXACT_WORK", 0)
+    document = content_of("two matrices")
+    assert verify_problem_certificate(parse_json(json.dumps(document).encode())).accepted

@@ -342,7 +342,7 @@ class HistogramRun(Run):
         if rows is None or not isinstance(objective, ExactSoftMargin) or snapshot.bounds.gap > epsilon:
             return self
         bounds = refined_bounds(rows, objective, snapshot.pool, snapshot.bounds, epsilon, min_soft_margin)
-        last = require_not_none(bounds.integer_weights, "weights") / MARGIN_SCALE
+        last = require_not_none(bounds.integer_weights, "weights") * (bounds.weight_sum / MARGIN_SCALE)
         record = replace(snapshot.log[-1], lower=float_below(bounds.lower), active=int(np.count_nonzero(last)))
         refined = replace(
             snapshot,

@@ -5,7 +5,7 @@ rank examples badly. The refined weights are a mixture of the weights of the run
 l1-penalized logistic loss over the same hypotheses [Tibshirani 1996]. The share of the latter is the largest at which
 the proved gap is at most epsilon. The soft margin is concave in the weights, so a bisection finds this share.
 
-All sums over the rows are exact, so the result is the same for rows in memory and on a cluster.
+All sums over the rows are exact. From 40,000 rows on, the loss is that of a sample, which depends on the order of rows.
 """
 
 from __future__ import annotations

@@ -76,6 +76,13 @@ NU_DIGITS = 3
 SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
 """The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
 
+CLEAR_MARGIN = 0.3
+"""A soft margin of the first share above which `nu="margin"` tries the smallest next: few of the labels are noise."""
+
+LAST_MARGIN_FACTOR = 2.0
+"""The search ends at a proved soft margin below this multiple of the one that must be proved: a smaller share proves
+less, and its fit takes longer."""
+
 CLASSIFIER_PARAMETERS = ("nu", "eta", "epsilon")
 """Parameters of formulations that are also parameters of the classifier."""
 
@@ -114,8 +121,6 @@ class FitSettings:
         The formulation.
     seed
         The seed of random choices, at least 0; None for the oracle's default seed.
-    is_trial
-        Whether the fit serves to choose nu, and its weights are not refined.
     """
 
     formulation: Formulation[Any]
@@ -141,7 +146,6 @@ class FitSettings:
     store_training: bool
     verbose: bool | Callable[..., Any]
     seed: int | None
-    is_trial: bool = False
 
     def __post_init__(self) -> None:
         if self.chooses_nu and "nu" not in self.formulation.parameters:
@@ -389,11 +393,13 @@ class FitSettings:
     def refine(self, run: Run) -> Run:
         """Return a run of histogram Newton with the weights of a smaller logistic loss within epsilon.
 
-        Runs of a trial and of other updates stay as they are. What `is_proved` says of a run does not change.
+        Runs of other updates stay as they are. The margins that the search of nu asks for stay proved.
         """
-        if self.is_trial or not isinstance(run, HistogramRun) or (objective := run.problem.objective) is None:
+        if not isinstance(run, HistogramRun) or (objective := run.problem.objective) is None:
             return run
-        return run.with_smaller_loss(objective.min_regularizer + self.margin_tolerance)
+        margins = self.margin_tolerance, LAST_MARGIN_FACTOR * self.margin_tolerance, CLEAR_MARGIN
+        proved = [margin for margin in margins if self.is_proved(run, margin)]
+        return run.with_smaller_loss(objective.min_regularizer + max(proved, default=self.margin_tolerance))
 
     def diagnose(
         self,

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from boostopt.boosting.run.run import Run
 from boostopt.errors import require_not_none
-from boostopt.estimators.training.binary_fit import FitSettings
+from boostopt.estimators.training.binary_fit import CLEAR_MARGIN, LAST_MARGIN_FACTOR, FitSettings
 from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
 
 R = TypeVar("R")
@@ -34,15 +34,8 @@ LIMIT_FRACTIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 START_FRACTION = 0.5
 """The share with which the search begins, as such a multiple."""
 
-CLEAR_MARGIN = 0.3
-"""A soft margin of the first share above which the smallest share comes next: few of the labels are noise."""
-
 CONSTANT_FACTOR = 1.25
 """The last share of two classes, as such a multiple."""
-
-LAST_MARGIN_FACTOR = 2.0
-"""The search ends at a proved soft margin below this multiple of the one that must be proved: a smaller share proves
-less, and its fit takes longer."""
 
 LARGE_CLASS_MARGINS = {"tree2": 0.05}
 """Soft margins above that of f = 0 that must be proved for large classes of hypotheses, by `base`: trees of depth two

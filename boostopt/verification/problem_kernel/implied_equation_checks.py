@@ -30,7 +30,7 @@ from boostopt.verification.problem_kernel.atoms import (
 )
 from boostopt.verification.problem_kernel.matrix_atoms import MatrixFraction, NuclearNorm, SpectralNorm
 from boostopt.verification.problem_kernel.problem_schema import ImpliedEquations, Problem, Rows
-from boostopt.verification.problem_kernel.rationals_and_balls import ZERO, is_positive, pivots_of
+from boostopt.verification.problem_kernel.rationals_and_balls import ZERO, is_definite
 from boostopt.verification.trusted_kernel.json_parsing import reject
 
 Combination = Sequence[tuple[int, Fraction]]
@@ -169,9 +169,8 @@ def _rows_of_faces(problem: Problem, item: ImpliedEquations, earlier: Sequence[R
     result = list[tuple[dict[int, Fraction], Fraction]]()
     for face in item.faces:
         M, V = face.weights, face.vectors
-        pivots = pivots_of(M)
         is_symmetric = all(M[i][j] == M[j][i] for i in range(len(M)) for j in range(i))
-        if not is_symmetric or pivots is None or not all(map(is_positive, pivots)):
+        if not is_symmetric or not is_definite(M):
             reject("the weights of a face must be a positive definite matrix")
         for j, vector in enumerate(V):
             products = _product(problem.matrices[face.place][1], vector)

@@ -374,7 +374,7 @@ def _check_work(document: ProblemDocument) -> None:
         raise SizeLimit(f"the cubes of the sizes of all matrices may sum to {MAX_CUBES:,}; they sum to {cubes:,}")
     combined = _size_of_implications(problem, implied)
     if combined > MAX_IMPLIED:
-        raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine more")
+        raise SizeLimit(f"implied equations may combine {MAX_IMPLIED:,} coefficients; they combine {combined:,}")
     bits = max((abs(number).bit_length() for number in _proof_integers(document)), default=1)
     if (problem.size + combined) * bits**2 > MAX_WORK:
         raise SizeLimit(f"numbers of {bits:,} bits are too long for a proof of this size")

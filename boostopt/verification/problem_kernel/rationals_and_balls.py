@@ -257,9 +257,21 @@ def is_semidefinite(matrix: Sequence[Sequence[Number]]) -> bool:
     support = [i for i, row in enumerate(matrix) if not all(map(is_zero, row))]
     if is_definite_in_balls([[to_ball(matrix[i][j]) for j in support] for i in support]):
         return True
+    return _is_short(matrix) and pivots_of(matrix) is not None
+
+
+def is_definite(matrix: Sequence[Sequence[Number]]) -> bool:
+    """Return whether a symmetric matrix is proved positive definite: in balls, or else in fractions."""
+    if is_definite_in_balls([list(map(to_ball, row)) for row in matrix]):
+        return True
+    pivots = pivots_of(matrix) if _is_short(matrix) else None
+    return pivots is not None and all(map(is_positive, pivots))
+
+
+def _is_short(matrix: Sequence[Sequence[Number]]) -> bool:
+    """Return whether a matrix is small enough for an elimination in fractions."""
     bits = max((_bits(entry) for row in matrix for entry in row), default=0)
-    is_short = bits * max(len(matrix), 1) ** 3 <= MAX_EXACT_WORK
-    return is_short and pivots_of(matrix) is not None
+    return bits * max(len(matrix), 1) ** 3 <= MAX_EXACT_WORK
 
 
 def is_definite_in_balls(matrix: Sequence[Sequence[Any]]) -> bool:
