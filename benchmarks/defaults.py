@@ -46,7 +46,7 @@ NUS, EPSILONS, ROUNDS = ("margin", 0.05, 0.1, 0.2), (0.01, 0.03), 1000
 FEW_ROUNDS, AT_NU = (10, 20), "margin"
 """Smaller limits on the rounds, and the nu at which they are tried."""
 
-SPLITS = 3
+SPLITS = 10
 A9A_TRAINED, A9A_TESTED = 3000, 5000
 NOISY, FLIPPED = 2000, 0.2
 """Rows of the set of this name, and the share of their labels that are turned."""

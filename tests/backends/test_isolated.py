@@ -292,6 +292,7 @@ def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
 # What cannot be isolated
 
 
+@pytest.mark.untyped  # checks of types wrap the class of the parameters, which pickle then does not find
 @pytest.mark.thorough
 def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> None:
     program = get_formulation(TSALLIS).bind(noisy_stumps(40, 4), nu=5, eta=3)
