@@ -28,6 +28,7 @@ from boostopt.problem_certificates.minorants.minorant_search import certified_lo
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.described_files.functions_as_problems import StatedPart
+from boostopt.verification.exact_proofs.exact_multipliers import whole_multipliers
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_certificate_writer import (
@@ -250,22 +251,14 @@ def multipliers_of_weights(
     ]
     F_multipliers = _multipliers_of_part(parts[0], functions[0], rows, pieces[0])
     G_multipliers = _multipliers_of_part(parts[1], functions[1], [-weight for weight in weights], pieces[1])
-    lists = [
-        [*_scaled(F_multipliers.inequalities, F_multipliers), *_scaled(G_multipliers.inequalities, G_multipliers)],
-        [
-            *_scaled(F_multipliers.equalities, F_multipliers),
-            *_scaled(G_multipliers.equalities, G_multipliers),
-            *(-weight for weight in weights),
-        ],
-        *(_scaled(values, F_multipliers) for values in F_multipliers.matrices),
-        *(_scaled(values, G_multipliers) for values in G_multipliers.matrices),
-        *(_scaled(values, F_multipliers) for values in F_multipliers.slopes),
-        *(_scaled(values, G_multipliers) for values in G_multipliers.slopes),
-    ]
-    denominator = math.lcm(*{value.denominator for values in lists for value in values})
-    inequalities, equalities, *further = ([value * denominator for value in values] for values in lists)
-    n_matrices = len(F_multipliers.matrices) + len(G_multipliers.matrices)
-    return Multipliers(Fraction(denominator), inequalities, equalities, further[:n_matrices], further[n_matrices:])
+    both = F_multipliers, G_multipliers
+    return whole_multipliers(
+        Fraction(1),
+        [value for part in both for value in _scaled(part.inequalities, part)],
+        [*(value for part in both for value in _scaled(part.equalities, part)), *(-weight for weight in weights)],
+        [_scaled(values, part) for part in both for values in part.matrices],
+        [_scaled(values, part) for part in both for values in part.slopes],
+    )
 
 
 def _scaled(values: Sequence[Fraction], multipliers: Multipliers) -> list[Fraction]:

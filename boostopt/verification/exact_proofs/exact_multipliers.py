@@ -227,11 +227,22 @@ class LinearSystem:
             [value for k in range(len(node.members)) for value in self._numbers(index, k, totals[node.start + k])]
             for index, node in enumerate(self.problem.nodes)
         ]
-        lists = [self.inequalities, self.equalities, *self.matrices, *slopes, [self.objective]]
-        denominator = math.lcm(*{value.denominator for values in lists for value in values})
-        scaled = [[value * denominator for value in values] for values in lists]
-        n_matrices = len(self.matrices)
-        return Multipliers(scaled[-1][0], scaled[0], scaled[1], scaled[2 : 2 + n_matrices], scaled[2 + n_matrices : -1])
+        return whole_multipliers(self.objective, self.inequalities, self.equalities, self.matrices, slopes)
+
+
+def whole_multipliers(
+    objective: Fraction,
+    inequalities: Sequence[Fraction],
+    equalities: Sequence[Fraction],
+    matrices: Sequence[Sequence[Fraction]],
+    slopes: Sequence[Sequence[Fraction]],
+) -> Multipliers:
+    """Return multipliers and slopes as whole numbers, by their common denominator."""
+    lists = [[objective], inequalities, equalities, *matrices, *slopes]
+    denominator = math.lcm(*{value.denominator for values in lists for value in values})
+    whole_objective, *scaled = ([value * denominator for value in values] for values in lists)
+    n_rows = 2 + len(matrices)
+    return Multipliers(whole_objective[0], scaled[0], scaled[1], scaled[2:n_rows], scaled[n_rows:])
 
 
 def solve_near(

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from boostopt.verification.exact_proofs.exact_multipliers import solve_near
+from boostopt.verification.exact_proofs.exact_multipliers import solve_near, whole_multipliers
 from boostopt.verification.exact_proofs.exact_points import scaled_vector
 from boostopt.verification.problem_kernel.atoms import (
     Atom,
@@ -269,10 +269,7 @@ class Pieces:
         x, inequalities, equalities, kinks = self._parts(unknowns)
         arguments, _ = self._arguments(x)
         _, numbers = self._slopes(arguments, inequalities, equalities, kinks)
-        lists = [inequalities, equalities, *numbers]
-        denominator = math.lcm(*{value.denominator for values in lists for value in values})
-        scaled = [[value * denominator for value in values] for values in lists]
-        return Multipliers(Fraction(denominator), scaled[0], scaled[1], [], scaled[2:]), scaled_vector(x)
+        return whole_multipliers(Fraction(1), inequalities, equalities, [], numbers), scaled_vector(x)
 
 
 def _row_values(rows: Rows, z: Sequence[Fraction], places: Sequence[int]) -> list[Fraction]:

@@ -27,6 +27,7 @@ from boostopt.problem_certificates.faces.implied_equations import (
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.problem_certificate import MAX_FACIAL_REDUCTIONS
 from boostopt.problem_certificates.problem_reader import ReadProblem
+from boostopt.verification.exact_proofs.exact_multipliers import combined
 from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
 from boostopt.verification.problem_kernel.problem_schema import (
     ExposedFace,
@@ -158,10 +159,7 @@ def _multiples(
     terms
         Weights with rows and their offsets.
     """
-    sums = dict[int, Fraction]()
-    for weight, row, offset in terms:
-        for k, value in [*row.items(), (-1, offset)]:
-            sums[k] = sums.get(k, Fraction(0)) + weight * value
+    sums = combined([(weight, {**row, -1: offset}) for weight, row, offset in terms])
     columns = [{**row, -1: offset} for row, offset in zip(equations.rows, equations.offsets, strict=True)]
     keys = sorted({key for column in (*columns, sums) for key in column})
     width = len(columns) + 1

@@ -21,6 +21,7 @@ from boostopt.problem_certificates.problem_certificate import certify_problem
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.conic_files.conic_statement import triangle_rows
 from boostopt.verification.conic_files.exact_conic_proofs import ExactMultipliers, exact_multipliers
+from boostopt.verification.exact_proofs.exact_multipliers import whole_multipliers
 from boostopt.verification.problem_kernel.problem_schema import Multipliers, Problem
 
 ZERO = Fraction(0)
@@ -94,17 +95,7 @@ def multipliers_of_relaxation(
         # The last argument is left out where it is a constant divisor.
         pairs = zip(numbers, node.members, strict=True)
         slopes.append([value for group, members in pairs for value in group[: len(members)]])
-    lists = [inequalities, equalities, *matrices, *slopes]
-    denominator = math.lcm(*{value.denominator for values in lists for value in values})
-    scaled = [[value * denominator for value in values] for values in lists]
-    n_matrices = len(matrices)
-    return Multipliers(
-        Fraction(denominator * has_objective),
-        scaled[0],
-        scaled[1],
-        scaled[2 : 2 + n_matrices],
-        scaled[2 + n_matrices :],
-    )
+    return whole_multipliers(Fraction(has_objective), inequalities, equalities, matrices, slopes)
 
 
 def _symmetric_multipliers(program: ConicProgram, z: Sequence[Values]) -> Iterator[list[Fraction]]:
