@@ -401,13 +401,13 @@ def _size_of_implications(problem: Problem, implied: Sequence[ImpliedEquations])
             # The equations of earlier items have at most as many coefficients as they combine.
             result += result + equalities
             result += sum(2 * len(face.vectors) * sizes_of_matrices[face.place] for face in item.faces)
+            if result > MAX_IMPLIED:  # each further item doubles it
+                break
         elif item.constraint == "matrix":
             result += sizes_of_matrices[item.place]
         else:
             rows = problem.inequalities if item.constraint == "inequality" else problem.equalities
             result += sum(sizes[k] for k in rows.rows[item.place])
-        if result > MAX_IMPLIED:
-            break
     return result
 
 
