@@ -27,7 +27,7 @@ from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.top_k import top_k_groups
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
-from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, N_BINS, WEIGHT_SCALE, MarginGrid
+from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
 
 PENALTY = 0.01
@@ -120,12 +120,12 @@ def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVecto
     loss, margins, histogram, m = point(w)
     for _ in range(MAX_STEPS):
         d = expit(-m)
-        edges = rows.class_edges(margins, grid, _table(histogram, WEIGHT_SCALE * d))[thresholds] / WEIGHT_SCALE
+        edges = rows.class_edges(margins, grid, histogram.table(np.rint(WEIGHT_SCALE * d)))[thresholds] / WEIGHT_SCALE
         slopes = signs * edges - PENALTY * total
         columns = _step_columns(rows, thresholds, w, slopes)
         if not len(columns):
             break
-        curvature = _table(histogram, CURVATURE_SCALE * 4.0 * d * (1.0 - d))
+        curvature = histogram.table(np.rint(CURVATURE_SCALE * 4.0 * d * (1.0 - d)))
         hessian = rows.gram(margins, grid, curvature, [pool[k] for k in columns])[:-1, :-1] / (4.0 * CURVATURE_SCALE)
         start, direction = w[columns], np.zeros(len(pool))
         target = capped_sum_maximizer(hessian, slopes[columns] + hessian @ start, MAX_SUM, start > 0.0)
@@ -153,10 +153,3 @@ def _step_columns(
     starts = np.unique(np.searchsorted(sorted_thresholds, np.concatenate([rows.starts, thresholds[used]])))
     new = order[top_k_groups(slopes[order], starts[starts < len(order)], MAX_NEW_COLUMNS)]
     return np.union1d(np.flatnonzero(used), new[slopes[new] > 0.0])
-
-
-def _table(histogram: MarginHistogram, values: Float[Array, " k"]) -> Int[Array, " bins"]:
-    """Return whole numbers for all bins, from values of the occupied ones."""
-    table = np.zeros(N_BINS + 2, np.int64)
-    table[histogram.occupied] = np.rint(values).astype(np.int64)
-    return table

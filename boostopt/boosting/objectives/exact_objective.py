@@ -267,16 +267,12 @@ def weight_function(
         The sum of the hypothesis weights. The margins are multiplied by it.
     """
     F, conjugate = conjugate_at_margins(histogram, make_regularizer, objective, weight_sum)
-    occupied, multiplicities = histogram.occupied, histogram.occupied_counts
-    counts = histogram.counts[occupied]
-
+    multiplicities, counts = histogram.occupied_counts, histogram.counts[histogram.occupied]
     unit_weights = conjugate.d / multiplicities
     q = objective.integer_weights(unit_weights, counts)
-    integer_weights = np.zeros(N_BINS + 2, np.int64)
-    integer_weights[occupied] = q
     return WeightFunction(
         histogram,
-        integer_weights,
+        histogram.table(q),
         objective.normalizer(q, counts),
         objective.regularizer_bound(q, counts),
         F,

@@ -76,6 +76,12 @@ class MarginHistogram:
         """The number of examples in each occupied bin and in all bins below."""
         return np.cumsum(self.counts[self.occupied])
 
+    def table(self, numbers: Num[Array, " k"]) -> Int[Array, " bins"]:
+        """Return whole numbers of the occupied bins for all bins, shape (bins + 2,): 0 for the others."""
+        result = np.zeros(len(self.counts), np.int64)
+        result[self.occupied] = numbers
+        return result
+
     def quantile_bin(self, nu: Fraction) -> int:
         """Return the bin that contains the nu-th smallest margin; the number of bins if there are no more than nu."""
         place = int(np.searchsorted(self.cumulative_counts, math.floor(nu), side="right"))
@@ -156,10 +162,9 @@ class WeightFunction:
         """The curvature of each bin as an integer up to 2^8, shape (bins + 2,), and the curvature of the integer 1."""
         terms = require_not_none(self.regularizer.pointwise(), "a regularizer that is a sum over the examples")
         curvature = terms.inverse_curvatures_inside_box(self.conjugate.d) / self.histogram.occupied_counts
-        largest, r = float(curvature.max()), np.zeros(N_BINS + 2, np.int64)
-        if largest > 0.0:
-            r[self.histogram.occupied] = np.rint(curvature * (CURVATURE_SCALE / largest)).astype(np.int64)
-        return r, largest / CURVATURE_SCALE
+        largest = float(curvature.max())
+        scaled = curvature * (CURVATURE_SCALE / largest) if largest > 0.0 else np.zeros(len(curvature))
+        return self.histogram.table(np.rint(scaled)), largest / CURVATURE_SCALE
 
     @property
     def effective_sample_size(self) -> float:
