@@ -156,16 +156,13 @@ class _GramByProducts:
 
     def __init__(self, splits: Sequence[Split], small: bool) -> None:
         t, dtype = len(splits), np.dtype(np.float32 if small else np.float64)
-        features, self._sign = np.array([split.feature for split in splits], np.int64), np.ones(t + 1)
-        self._sign[:-1] = [split.sign for split in splits]
-        self._order = np.argsort(features, kind="stable")
-        cuts, names, starts = (
-            np.array([split.code for split in splits], np.int64)[self._order],
-            *np.unique(features[self._order], return_index=True),
-        )
+        feature, code, sign = split_columns(splits)
+        self._sign, self._order = np.append(sign, 1.0), np.argsort(feature, kind="stable")
+        features, starts = np.unique(feature[self._order], return_index=True)
+        cuts = code[self._order, np.newaxis]
         self._cuts = {
-            j: (slice(start, end), cuts[start:end, np.newaxis])
-            for j, (start, end) in zip(names.tolist(), pairwise([*starts.tolist(), t]), strict=True)
+            j: (slice(start, end), cuts[start:end])
+            for j, (start, end) in zip(features.tolist(), pairwise([*starts.tolist(), t]), strict=True)
         }
         self._r_sum, self._sums, self._product = 0.0, np.zeros((t + 1, t + 1)), np.zeros((t + 1, t + 1), dtype)
         self._indicators, self._weighted = (
