@@ -6,7 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -79,6 +79,8 @@ class BinnedRows(ABC):
             thresholds,
             constants,
         )
+        # The place of the feature of each threshold among the features that have thresholds.
+        self._place_of_threshold = np.repeat(np.arange(len(starts)), np.diff(starts, append=thresholds))
         ends = np.append(starts[1:], thresholds)
         self.n_codes: dict[int, int] = {
             int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)
@@ -94,11 +96,6 @@ class BinnedRows(ABC):
             for i, j in pairwise(ends)
         ]
         return LocalRows(blocks, binned.varying_features, binned.first_threshold, len(binned.thresholds))
-
-    @cached_property
-    def _place_of_threshold(self) -> Int[Array, " thresholds"]:
-        """The place of the feature of each threshold among the features that have thresholds."""
-        return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=self.n_thresholds))
 
     @property
     @abstractmethod

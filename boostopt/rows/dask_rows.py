@@ -82,7 +82,6 @@ class DaskRows(BinnedRows):
 
     def with_constant_feature(self, number: int) -> DaskRows:
         rows = copy(self)
-        vars(rows).pop("_place_of_threshold", None)  # that of fewer thresholds
         BinnedRows.__init__(rows, *self._index_with_constant(number), constants=True)
         rows.shards = self._submit("constants", _constant_feature_shard)
         return rows
