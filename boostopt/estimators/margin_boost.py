@@ -38,7 +38,7 @@ from boostopt.estimators.training.diagnosis import Diagnosis
 from boostopt.estimators.training.margin_summary import find_contradiction
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
-from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index
+from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index, process_count
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.programs.formulation_catalogue import default_formulation_name
@@ -299,7 +299,9 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         runs: tuple[Run, ...] | None = None
         if settings.nu == MARGIN:
             shares = examples.class_shares()
-            unsaved = replace(settings, checkpoint=None)  # a file belongs to one nu
+            # Runs of other processes come without the rows that a refinement needs; others wait for the chosen nu.
+            is_local = len(previous_runs) == 1 or process_count(settings) == 1
+            unsaved = replace(settings, checkpoint=None, needs_refinement=not is_local)  # a file belongs to one nu
             cache = OracleCache()
             selection, runs = choose_nu_by_margin(
                 unsaved,
@@ -308,6 +310,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 shares,
             )
             settings = replace(settings, nu=selection.nu)
+            runs = tuple(map(settings.refine, runs)) if is_local else runs
         self.nu_: Any = settings.nu
         if runs is None or settings.checkpoint is not None:
             runs = fit_classes(settings, examples, previous_runs, validation_set)
@@ -324,7 +327,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
         unsupported_values = self._unsupported_values()
         if settings.nu == MARGIN:
-            start, unsaved = time.monotonic(), replace(settings, checkpoint=None)
+            start, unsaved = time.monotonic(), replace(settings, checkpoint=None, needs_refinement=False)
             # A fit tells the weight fractions of the classes, on which the shares depend.
             first = fit_distributed(replace(unsaved, nu=FIRST_NU), unsupported_values, X, y, sample_weight)
             selection, result = choose_nu_by_margin(
@@ -336,6 +339,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 start,
             )
             settings = replace(settings, nu=selection.nu)
+            result = replace(result, runs=tuple(map(settings.refine, result.runs)))
         else:
             result = None
         if result is None or settings.checkpoint is not None:

@@ -121,6 +121,8 @@ class FitSettings:
         The formulation.
     seed
         The seed of random choices, at least 0; None for the oracle's default seed.
+    needs_refinement
+        Whether runs get the weights of a smaller logistic loss: see `refine`.
     """
 
     formulation: Formulation[Any]
@@ -146,6 +148,7 @@ class FitSettings:
     store_training: bool
     verbose: bool | Callable[..., Any]
     seed: int | None
+    needs_refinement: bool = True
 
     def __post_init__(self) -> None:
         if self.chooses_nu and "nu" not in self.formulation.parameters:
@@ -393,9 +396,11 @@ class FitSettings:
     def refine(self, run: Run) -> Run:
         """Return a run of histogram Newton with the weights of a smaller logistic loss within epsilon.
 
-        Runs of other updates stay as they are. The margins that the search of nu asks for stay proved.
+        Runs of other updates and of trials stay as they are. The margins that the search of nu asks for stay proved.
         """
-        if not isinstance(run, HistogramRun) or (objective := run.problem.objective) is None:
+        if not (self.needs_refinement and isinstance(run, HistogramRun)):
+            return run
+        if (objective := run.problem.objective) is None:
             return run
         margins = self.margin_tolerance, LAST_MARGIN_FACTOR * self.margin_tolerance, CLEAR_MARGIN
         proved = [margin for margin in margins if self.is_proved(run, margin)]
