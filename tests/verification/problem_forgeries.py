@@ -39,6 +39,7 @@ from boostopt.verification.problem_kernel.matrix_atoms import (
 from boostopt.verification.problem_kernel.problem_checker import lagrangian
 from boostopt.verification.problem_kernel.problem_schema import parse_problem, parse_problem_document
 from boostopt.verification.problem_kernel.rationals_and_balls import working_precision
+from boostopt.verification.trusted_kernel.json_parsing import Rejected, parse_json
 from boostopt.verification.verification_result import Verification
 
 cp: Any = cvxpy
@@ -453,6 +454,26 @@ def judge(verification: Verification, top: Any, original: Mapping[str, Any]) -> 
         return "undecided"
     room = MISSED * max(1.0, abs(value))
     return "another problem" if verification.lower - room <= value <= verification.upper + room else "FALSE"
+
+
+def is_rejected(document: dict[str, Any], optimum: float, slack: float = 0.0) -> bool:
+    """Return whether a forged proof or claim about a problem is rejected; AssertionError for a false claim accepted.
+
+    Parameters
+    ----------
+    document
+        The file, with the statement of the problem as it was.
+    optimum, slack
+        The optimum of the problem, and by how much a true claim may miss it.
+    """
+    try:
+        verification = verify_problem_certificate(parse_json(json.dumps(document).encode()))
+    except Rejected:
+        return True
+    lower, upper = verification.claimed
+    is_true = verification.outcome == "solved" and lower <= optimum + slack and optimum - slack <= upper
+    assert not verification or is_true, (document["proof"], document["claim"])
+    return not verification
 
 
 def forge(times: int, seed: int, cases: Sequence[str] = tuple(CASES)) -> dict[str, Counter[str]]:

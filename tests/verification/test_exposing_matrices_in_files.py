@@ -16,7 +16,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 import pytest
-from problem_forgeries import change_proof, claim_more, claim_other
+from problem_forgeries import change_proof, claim_more, claim_other, is_rejected
 from test_implied_equations_in_files import as_stated
 
 from boostopt import certify_problem, verify
@@ -303,15 +303,7 @@ def forge(name: str, times: int, seed: int) -> int:
         if rng.integers(2):  # a claim that is false by little
             document["claim"]["lower"] = optimum + 1e-7 * max(1.0, abs(optimum))
         document["problem"] = statement
-        try:
-            verification = verify_problem_certificate(parse_json(json.dumps(document).encode()))
-        except Rejected:
-            rejected += 1
-            continue
-        rejected += not verification
-        lower, upper = verification.claimed
-        is_true = verification.outcome == "solved" and lower <= optimum + 1e-12 and optimum - 1e-12 <= upper
-        assert not verification or is_true, (name, KINDS[k % len(KINDS)].__name__, document["proof"], document["claim"])
+        rejected += is_rejected(document, optimum, 1e-12)
     return rejected
 
 
