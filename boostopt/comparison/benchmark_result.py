@@ -14,7 +14,7 @@ from boostopt.comparison.solve_record import Result
 from boostopt.comparison.solve_results import MeasuredSolves
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark(MeasuredSolves):
     """All solves of a benchmark: programs, backends, tolerances and repeats, in shuffled order.
 

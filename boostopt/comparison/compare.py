@@ -36,7 +36,7 @@ from boostopt.programs.user_cvxpy_problem import ConvexProblem
 from boostopt.solving.solve_request import DEFAULT_TOL, resolve_profile, resolve_tolerance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(SolveResults):
     """The results of several backends on one program, in the order in which the backends were named.
 

@@ -85,7 +85,7 @@ SETTINGS = Keys(
 """Keys of the settings."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolveResults(ABC):
     """All solves of some programs by some backends.
 
@@ -119,6 +119,9 @@ class SolveResults(ABC):
     def __str__(self) -> str:
         """Return the tables as the command line prints them."""
         return render_text(self.table())
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @abstractmethod
     def table(self) -> Any:
@@ -214,7 +217,7 @@ class SolveResults(ABC):
         """Return each solve as plain values by name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasuredSolves(SolveResults):
     """Solves of several programs: what all measurements have in common."""
 

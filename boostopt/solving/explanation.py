@@ -97,6 +97,8 @@ class Explanation:
             lines.append(f"  {condition.status_word}: {condition.name} ({condition.violation_text}){location}")
         return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         rows = [(one.name, one.status_word, one.violation_text, one.location) for one in self.conditions]
         answer = html_table("The answer", [(fact,) for fact in self.facts])

@@ -87,6 +87,7 @@ def test_breast_cancer_comes_by_name() -> None:
     np.testing.assert_array_equal(data.y, 2 * labels - 1)
     assert data.y.dtype == np.int8
     assert data.U is None and data.c is None and data.d0 is None
+    assert repr(data) == "Dataset('breast_cancer', 569 examples, 30 features)"
 
 
 @pytest.mark.parametrize(

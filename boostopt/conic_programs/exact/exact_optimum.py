@@ -89,6 +89,10 @@ class ExactOptimum:
     ray: tuple[Fraction, ...] | None = None
     nucleus_size: int = 0
 
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", value={_approximation(self.value)}"
+        return f"ExactOptimum({self.program!r}, status={self.status!r}{value})"
+
     def is_proved(self) -> bool:
         """Return whether every condition of the status holds, in fractions and from the program's numbers alone.
 
