@@ -154,8 +154,8 @@ class SolveResults(ABC):
     def has_target_gap(self) -> bool:
         """True if for every program some backend reached the smallest requested gap."""
         finest = min(self.settings.target_gaps)
-        done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
-        return done == set(self.programs)
+        programs = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
+        return programs == set(self.programs)
 
     @cached_property
     def scores(self) -> tuple[ProgramScore, ...]:

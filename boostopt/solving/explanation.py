@@ -230,8 +230,8 @@ def _describe_kinks(function: str, places: Sequence[str]) -> list[str]:
     """List the kinks of a function, at which the proof depends on the chosen slope."""
     if not places:
         return []
-    more = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
-    return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{more}."]
+    remainder = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
+    return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{remainder}."]
 
 
 def _explain_infeasibility(program: Program, certificate: Certificate) -> Explanation:
