@@ -29,6 +29,7 @@ from boostopt.conic_programs.exact.optimality_check import (
 from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rational_arrays import (
+    MANTISSA_BITS,
     RationalArray,
     fmpq_array,
     fraction_array,
@@ -164,7 +165,9 @@ class ExactOptimum:
             return f"The {kind} program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
-        return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
+        is_exact_float = self.value.denominator == 1 and size <= MANTISSA_BITS
+        approximation = "" if is_exact_float else f", about {_approximation(self.value)}"
+        return f"The optimum is exactly {exact}{approximation}: proved in rational numbers."
 
     @property
     def min_side_change(self) -> Fraction | None:
