@@ -287,7 +287,9 @@ def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
 
 def test_as_html_and_text_it_says_the_same() -> None:
     result = benchmark(reference_lpboost(), [right(), rough("<rough>")], [1e-3], repeats=1)
-    assert "&lt;rough&gt;" in result._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    html = result._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "&lt;rough&gt;" in html
+    assert f">{result.scores[0].median:.2g}</td>" in html and ">x1</td>" in html
     assert "failed" in str(result) and "<rough>" in str(result)
 
 
