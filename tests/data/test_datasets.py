@@ -535,6 +535,13 @@ def test_the_column_of_the_classes_or_of_the_weights_is_not_dropped(tmp_path: Pa
     refused(r"'w'.*\bweights,.*\bdrop=", partial(load_dataset, weights="w", drop="w"), source)
 
 
+@pytest.mark.parametrize("name", ["table.xlsx", "table.ODS"])
+def test_a_spreadsheet_is_refused_with_the_way_out(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04")
+    refused(r"a spreadsheet\..*\bCSV\b", load_dataset, str(path))
+
+
 def test_one_array_of_numpy_is_no_svmlight_text(tmp_path: Path) -> None:
     np.save(tmp_path / "U.npy", np.eye(3))
     refused(r"one array of NumPy;.*np\.savez", load_dataset, str(tmp_path / "U.npy"))
