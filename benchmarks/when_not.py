@@ -1,9 +1,9 @@
 """Cases in which other classifiers do better: accuracy and seconds of MarginBoostClassifier and of scikit-learn's.
 
-Every classifier has its default settings, but that MarginBoostClassifier is shown at two values of nu, the share of the
-examples that may be given up, and over decision trees of depth 4 in place of stumps. Stratified 5-fold cross-validation
-with the same folds for all; seconds of the processor for a fit, median over the folds, one thread each. Two sets come
-from ../shared/data, beside the repository; where they are not there they are left out, and that is said.
+Every classifier has its default settings, except that MarginBoostClassifier is shown with a fixed nu too, the share of
+the examples that may be given up, and over decision trees of depth 4 in place of stumps. Stratified 5-fold
+cross-validation with the same folds for all; seconds of the processor for a fit, median over the folds, one thread
+each. Two sets come from ../shared/data, beside the repository. Sets that are missing are left out and named.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from boostopt import load_dataset
+from boostopt import MarginWarning, load_dataset
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 GERMAN, BANANA = SHARED / "libsvm" / "german.numer.svm.xz", SHARED / "ida" / "banana.npz"
@@ -108,10 +108,10 @@ def classifiers() -> Mapping[str, Callable[[], Any]]:
     from boostopt.estimators import MarginBoostClassifier
 
     return {
-        "MarginBoost, nu=0.1": lambda: MarginBoostClassifier(),
-        "MarginBoost, nu=0.4": lambda: MarginBoostClassifier(nu=0.4),
-        "MarginBoost, trees": lambda: MarginBoostClassifier(
-            base=DecisionTreeClassifier(max_depth=DEPTH, random_state=0), max_iter=TREES
+        "MarginBoost": lambda: MarginBoostClassifier(),
+        "MarginBoost, nu=0.1": lambda: MarginBoostClassifier(nu=0.1),
+        "MarginBoost, nu=0.1, trees": lambda: MarginBoostClassifier(
+            nu=0.1, base=DecisionTreeClassifier(max_depth=DEPTH, random_state=0), max_iter=TREES
         ),
         "gradient boosting": lambda: HistGradientBoostingClassifier(random_state=0),
         "random forest": lambda: RandomForestClassifier(random_state=0),
@@ -140,8 +140,10 @@ def left_out() -> str:
 
 def main() -> None:
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
-    # Over trees there is no upper bound, so that a rule may not have held when the rounds are over.
+    # Over trees there is no upper bound, so that a rule may not have held when the rounds are over. On some sets no
+    # soft margin above 0 is proved; the accuracy tells what this costs.
     warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.simplefilter("ignore", MarginWarning)
     makers = classifiers()
     print(f"| data | {' | '.join(makers)} |\n|---|{'---|' * len(makers)}")
     for examples in sets():

@@ -150,8 +150,8 @@ def fingerprint_of(margins: Array) -> bytes:
 
 def _canonical_dtype(margins: Array) -> Array:
     """Return integers as int8, other numbers as float64 without negative zeros."""
-    whole = margins.astype(np.int8)
-    return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0
+    integers = margins.astype(np.int8)
+    return integers if (integers == margins).all() else margins.astype(np.float64) + 0.0
 
 
 def check_stored_margins(pool: ColumnPool, oracle: Oracle) -> None:

@@ -109,6 +109,8 @@ class CheckReport:
             [*self._heading_lines(MESSAGE_WIDTH + OTHER_COLUMNS_WIDTH), *_table_lines(self.checks, MESSAGE_WIDTH)]
         )
 
+    __repr__ = __str__
+
     def text(self, width: int, verbose: bool) -> str:
         """Return the verdict and, below it, the checks that failed, or all checks.
 

@@ -25,7 +25,7 @@ def problem_table(title: str, certificate: ProblemCertificate, is_refuted: bool,
     table.add_row("problem" if is_decided else "optimum certified in", Text(certificate.words))
     table.add_row("status", certificate.status)
     if not is_decided:
-        table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.scaled_gap:.2e})")
+        table.add_row("gap", f"{certificate.gap:.2e}  (scaled {certificate.scaled_gap:.2e})")
     if certificate.value is not None:
         refutation = f"the problem is {certificate.words}" if is_decided else f"off by {certificate.violation:.2e}"
         verdict = f"refuted: {refutation}" if is_refuted else f"within {tol:g} of the interval"
@@ -43,7 +43,7 @@ def problem_line(place: str, certificate: ProblemCertificate, is_refuted: bool) 
     """Return the interval, its gap, and whether the reported value is refuted, as a line."""
     parts = [certificate.words]
     if not certificate.is_decided:
-        parts += [certificate.status, f"relative gap {certificate.scaled_gap:.2e}"]
+        parts += [certificate.status, f"scaled gap {certificate.scaled_gap:.2e}"]
     if certificate.value is not None:
         parts.append(f"reported value {certificate.value:z.10g} {'refuted' if is_refuted else 'not refuted'}")
     return f"{place}: {', '.join(parts)}"

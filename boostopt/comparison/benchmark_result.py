@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 from boostopt._utils.formatting import html_table
 from boostopt._utils.json_values import to_json_text
 from boostopt.comparison.failures import FAILURE
-from boostopt.comparison.rendering.score_sentences import measurement_text
+from boostopt.comparison.rendering.score_sentences import format_median_seconds, format_ratio, measurement_text
 from boostopt.comparison.scores import MEAN, SCORE
 from boostopt.comparison.solve_record import Result
 from boostopt.comparison.solve_results import MeasuredSolves
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark(MeasuredSolves):
     """All solves of a benchmark: programs, backends, tolerances and repeats, in shuffled order.
 
@@ -51,7 +51,8 @@ class Benchmark(MeasuredSolves):
         header = ("backend", "target gap", "result", "seconds (median)", "over the best", "why not")
         rows = {label: list[tuple[object, ...]]() for label in self.programs}
         for score in self.scores:
-            seconds, ratio = ("", "") if score.result != Result.REACHED else (score.median, score.ratio)
+            has_gap = score.result == Result.REACHED
+            seconds, ratio = (format_median_seconds(score.median), format_ratio(score.ratio)) if has_gap else ("", "")
             rows[score.program].append((score.backend, f"{score.tol:g}", score.result, seconds, ratio, score.reason))
         return "".join(html_table(label, cells, header) for label, cells in rows.items())
 

@@ -18,6 +18,7 @@ from boostopt.comparison.provenance import Provenance
 from boostopt.comparison.rendering.progress_output import comparison_progress, print_backend_progress, progress_callback
 from boostopt.comparison.rendering.result_sentences import (
     claimed_value_text,
+    format_seconds,
     gap_text,
     is_problem,
     proved_interval_text,
@@ -36,7 +37,7 @@ from boostopt.programs.user_cvxpy_problem import ConvexProblem
 from boostopt.solving.solve_request import DEFAULT_TOL, resolve_profile, resolve_tolerance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(SolveResults):
     """The results of several backends on one program, in the order in which the backends were named.
 
@@ -181,11 +182,11 @@ def _html_cells(row: SolveRecord, rows: Iterable[SolveRecord]) -> tuple[object, 
     if not row.ran:
         return row.backend, row.result, row.reason, *[""] * 7
     problem_cells = (claimed_value_text(row, rows), worst_residual_text(row)) if is_problem(rows) else (row.form or "",)
-    interval, last_cells = proved_interval_text(row), (ratio_cell(row.stopping_test_ratio), *problem_cells)
-    if not row.answered:
-        return row.backend, row.verdict, interval, "", "", row.seconds, row.error or row.solver_status, *last_cells
-    gaps = gap_text(row), relative_width(row)
-    return row.backend, row.verdict, interval, *gaps, row.seconds, row.solver_status, *last_cells
+    first_cells = row.backend, row.verdict, proved_interval_text(row)
+    last_cells = ratio_cell(row.stopping_test_ratio), *problem_cells
+    gaps = (gap_text(row), relative_width(row)) if row.answered else ("", "")
+    message = row.solver_status if row.answered else row.error or row.solver_status
+    return *first_cells, *gaps, format_seconds(row), message, *last_cells
 
 
 @overload

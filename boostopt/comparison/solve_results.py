@@ -85,7 +85,7 @@ SETTINGS = Keys(
 """Keys of the settings."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolveResults(ABC):
     """All solves of some programs by some backends.
 
@@ -120,6 +120,9 @@ class SolveResults(ABC):
         """Return the tables as the command line prints them."""
         return render_text(self.table())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @abstractmethod
     def table(self) -> Any:
         """Return the tables for consoles of rich."""
@@ -151,8 +154,8 @@ class SolveResults(ABC):
     def has_target_gap(self) -> bool:
         """True if for every program some backend reached the smallest requested gap."""
         finest = min(self.settings.target_gaps)
-        done = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
-        return done == set(self.programs)
+        programs = {score.program for score in self.scores if score.result == Result.REACHED and score.tol == finest}
+        return programs == set(self.programs)
 
     @cached_property
     def scores(self) -> tuple[ProgramScore, ...]:
@@ -214,7 +217,7 @@ class SolveResults(ABC):
         """Return each solve as plain values by name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MeasuredSolves(SolveResults):
     """Solves of several programs: what all measurements have in common."""
 

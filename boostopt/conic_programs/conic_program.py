@@ -13,6 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import as_immutable, immutable_copy
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError, reason_of, short_repr
@@ -94,6 +95,10 @@ class ConeConstraint(_Record):
         object.__setattr__(self, "b", as_immutable(b))
         object.__setattr__(self, "exponent", float(self.exponent))
         object.__setattr__(self, "name", _text("name", self.name))
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        return f"ConeConstraint({name}{self.kind}, {format_count(len(self.b), 'row')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +192,20 @@ class ConicProgram(_Record):
             object.__setattr__(self, attribute, tuple(_text(attribute, name) for name in names))
         object.__setattr__(self, "name", _text("name", self.name))
         object.__setattr__(self, "is_maximized", check_flag("is_maximized", self.is_maximized, error=ProblemError))
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        contents = [
+            "maximize" if self.is_maximized else "minimize",
+            format_count(m, "linear row"),
+            format_count(n, "variable"),
+            format_count(self.A.nnz, "non-zero"),
+        ]
+        if self.P is not None:
+            contents.append(f"a quadratic objective with {format_count(self.P.nnz, 'non-zero')}")
+        if self.cones:
+            contents.append(format_count(len(self.cones), "cone"))
+        return f"ConicProgram({', '.join([repr(self.name)] * bool(self.name) + contents)})"
 
     def _check_cones(self, n: int) -> None:
         cones: tuple[Any, ...] = tuple(self.cones)

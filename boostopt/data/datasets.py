@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, Float, Int8
 from boostopt._utils.files import read_npz
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_names as listed_names
 from boostopt.data.class_labels import check_count, infer_label_type, to_signs
 from boostopt.data.labelled_tables import DEFAULT_LABEL, load_named_csv
@@ -63,6 +64,14 @@ class Dataset:
     features: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     zero_based: bool | None = None
+
+    def __repr__(self) -> str:
+        contents = (
+            f"U of shape {np.shape(self.U)}"
+            if self.X is None or self.y is None
+            else f"{format_count(len(self.y), 'example')}, {format_count(self.X.shape[1], 'feature')}"
+        )
+        return f"Dataset({self.name!r}, {contents})"
 
     def margin_matrix(self, t: int, random_state: int, hypotheses: str = "random") -> Any:
         """Return U: the given one, or the margins of at most t decision stumps that depend on a seed.

@@ -25,6 +25,9 @@ SKLEARN_FORM = "embedded"
 CSV_FORM = "table"
 """The form of a source with named columns: CSV, or the same with tabs."""
 
+SPREADSHEET_SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
+"""Endings of the files of spreadsheets, which are refused with the way out."""
+
 
 def load_named_columns(
     source: str,
@@ -99,4 +102,7 @@ def source_and_form(source: object) -> tuple[str, str]:
             f"expected a file or one of {', '.join(SKLEARN_DATASETS)}; "
             + (lack.replace(" Check the path.", suggestion) if suggestion else lack)
         )
-    return name, CSV_FORM if file_suffix(path) in SEPARATORS else file_suffix(path)
+    suffix = file_suffix(path)
+    if suffix in SPREADSHEET_SUFFIXES:
+        raise DataError(f"expected a CSV or parquet file of a table; {name!r} is a spreadsheet. Save the sheet as CSV.")
+    return name, CSV_FORM if suffix in SEPARATORS else suffix

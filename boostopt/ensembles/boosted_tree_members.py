@@ -151,9 +151,9 @@ class XGBoostTrees(TreeValues):
             feature_types=types,
             enable_categorical=types is not None,
         )
-        whole: Any = booster.predict(row, output_margin=True, iteration_range=(0, self._n_iterations))
+        sums: Any = booster.predict(row, output_margin=True, iteration_range=(0, self._n_iterations))
         nodes = booster.predict(row, pred_leaf=True, iteration_range=(0, self._n_iterations))
-        return float(np.ravel(whole)[self.k]) - float(self._values_of_nodes(nodes).sum())
+        return float(np.ravel(sums)[self.k]) - float(self._values_of_nodes(nodes).sum())
 
     def values(self, X: Any) -> Float[Array, "n t"]:
         return self._values_of_nodes(self.model.apply(X, iteration_range=(0, self._n_iterations)))

@@ -197,8 +197,8 @@ def reweight_distributed(
         nu=float(aim.nu),
     )
     total = oracle.total
-    judged = weighted.margin_summary((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
-    warn_about_member_weights([judged], total, "", stacklevel=4)
+    summary = weighted.margin_summary((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
+    warn_about_member_weights([summary], total, "", stacklevel=4)
     return weighted
 
 

@@ -273,8 +273,8 @@ def _members_of_library(ensemble: Any, values: str | None, positive_class: Posit
 def _initial_value(ensemble: Any, k: int) -> float:
     """Return the initial constant of gradient boosting: its decision function without the trees of column k."""
     X = np.zeros((1, ensemble.n_features_in_))
-    whole = float(call_without_name_warnings(ensemble, "decision_function", X).ravel()[k])
-    return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
+    value = float(call_without_name_warnings(ensemble, "decision_function", X).ravel()[k])
+    return value - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
 
 
 def _members_of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:

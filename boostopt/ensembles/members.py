@@ -183,10 +183,10 @@ def one_vs_rest_margins(
     for label_columns in zip_longest(
         *(member.columns(features, y, rows) for member, y in zip(members, signs, strict=True))
     ):
-        for of_class, column in zip(columns, label_columns, strict=True):
+        for class_columns, column in zip(columns, label_columns, strict=True):
             if column is not None:
-                of_class.append(column)
-    return [MarginMatrix.of_private(np.stack(of_class, axis=1)) for of_class in columns]
+                class_columns.append(column)
+    return [MarginMatrix.of_private(np.stack(class_columns, axis=1)) for class_columns in columns]
 
 
 def labels_to_signs(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:

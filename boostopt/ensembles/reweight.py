@@ -208,18 +208,20 @@ def reweight(
     2, for the weights after an infeasible program.
     """
     arguments = ReweightArguments.parse(formulation, sample_weight, backend, d0, options, keywords)
-    how = arguments.options
-    members = members_of(ensemble, how.values, how.weights)
+    options = arguments.options
+    members = members_of(ensemble, options.values, options.weights)
     if is_dask_collection(X):
-        _validate_distributed_arguments(backend, d0, how)
+        _validate_distributed_arguments(backend, d0, options)
         parameters = dict(arguments.parameters)
-        free = bool(parameters.pop(TWO_SIDED_PARAMETER, False)) or how.reflexive
-        return reweight_distributed(arguments.formulation, members, (X, y, sample_weight), how.tol, free, parameters)
+        is_two_sided = bool(parameters.pop(TWO_SIDED_PARAMETER, False)) or options.reflexive
+        return reweight_distributed(
+            arguments.formulation, members, (X, y, sample_weight), options.tol, is_two_sided, parameters
+        )
     members = members.with_labels_of(y)
-    result, judged = arguments.solve_binary(members, X, np.asarray(y), members.label_signs(y))
+    result, summary = arguments.solve_binary(members, X, np.asarray(y), members.label_signs(y))
     predicted = np.unique(result.training_predictions())
-    always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
-    warn_about_member_weights([judged], result.goal.examples.total, always, stacklevel=2)
+    constant_label = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
+    warn_about_member_weights([summary], result.goal.examples.total, constant_label, stacklevel=2)
     return result
 
 
@@ -309,7 +311,7 @@ class ReweightArguments:
                 "one class. Pass examples of the other class."
             )
         U = members.margins(X, signs, rows) if margins is None else margins
-        of_rows = {
+        parameters = {
             name: _select_reference(name, value, rows, len(signs))
             if name in self.formulation.example_parameters
             else value
@@ -317,17 +319,17 @@ class ReweightArguments:
         }
         d0 = _select_reference("d0", self.d0, rows, len(signs))
         with rows_left_out(self.formulation, len(rows), len(signs)):
-            program = _bind_members(self.formulation, U, c, d0, reflexive, of_rows)
+            program = _bind_members(self.formulation, U, c, d0, reflexive, parameters)
         solution = solve(program, self.backend, tol).raise_if_failed()
         goal = _soft_margin_objective(program, solution, reflexive)
         best = _best_soft_margin(goal, solution, U, tol)
-        w, weights_are = _member_weights(solution, goal, best, U.t)
+        w, source = _member_weights(solution, goal, best, U.t)
         w = drop_small_weights(w, tol)
         result = Reweighted(
             ensemble=members,
             numbers=np.arange(U.t),
             w=w,
-            weights_source=weights_are,
+            weights_source=source,
             solution=solution,
             goal=goal,
             U=U,
@@ -357,12 +359,12 @@ def _margin_summary(result: Reweighted, has_nu: bool) -> MarginSummary:
     )
 
 
-def _validate_distributed_arguments(backend: object, d0: object, how: ReweightOptions) -> None:
+def _validate_distributed_arguments(backend: object, d0: object, options: ReweightOptions) -> None:
     """Raise OptionError for arguments that distributed rows do not support."""
     named = {
         "backend": (backend, backend == "auto"),
         "d0": (d0, d0 is None),
-        "values": (how.values, how.values in (None, VALUE_METHODS[0])),
+        "values": (options.values, options.values in (None, VALUE_METHODS[0])),
     }
     for name, (value, left_out) in named.items():
         if not left_out:
@@ -400,8 +402,10 @@ def _bind_members(
     program = formulation.bind(U, c=c, d0=d0, **parameters)
     if _allows_negative_weights(program.edge_function):
         return program
-    both = U.to_array()
-    return formulation.bind(MarginMatrix.of_private(np.concatenate([both, -both], axis=1)), c=c, d0=d0, **parameters)
+    columns = U.to_array()
+    return formulation.bind(
+        MarginMatrix.of_private(np.concatenate([columns, -columns], axis=1)), c=c, d0=d0, **parameters
+    )
 
 
 def _allows_negative_weights(G: EdgeFunction) -> bool:
@@ -461,8 +465,8 @@ def _member_weights(
         return best.w, f"of the largest {goal.measure}, because the weights of {name} are 0"
     # Weights inside the ball of the 1-norm are not scaled: scaling would change them.
     G = solution.program.edge_function
-    inside = G.is_largest_edge and G.is_symmetric and total <= 1.0
-    return (w if inside else w / total), PROGRAM_WEIGHTS
+    is_in_ball = G.is_largest_edge and G.is_symmetric and total <= 1.0
+    return (w if is_in_ball else w / total), PROGRAM_WEIGHTS
 
 
 NON_FORMULATION_KEYWORDS = ("sample_weight", "backend", "d0", "options", *OPTION_NAMES)

@@ -209,8 +209,8 @@ def reweight_one_vs_rest(
         summaries.append(replace(summary, label=repr(label), majority_name="of the rest"))
     result = OneVsRestReweighted(classes, tuple(results))
     predicted = np.unique(np.column_stack([part.margins * part.signs for part in results]).argmax(axis=1)).tolist()
-    always = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""
-    warn_about_member_weights(summaries, results[0].goal.examples.total, always, stacklevel=2)
+    constant_label = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""
+    warn_about_member_weights(summaries, results[0].goal.examples.total, constant_label, stacklevel=2)
     return result
 
 

@@ -101,7 +101,7 @@ class SetFolder:
             index = json.loads((self.path / INDEX_FILE).read_text("utf-8"))
             index_settings = {name: index[name] for name in self.settings}
             entries = {str(entry["label"]): entry for entry in index["programs"]}
-            done = {label: str(entry["program"]) for label, entry in entries.items()}
+            digests_in_index = {label: str(entry["program"]) for label, entry in entries.items()}
             digest_by_file = {
                 file["path"]: file["sha256"] for entry in entries.values() for file in file_entries(entry)
             }
@@ -112,7 +112,7 @@ class SetFolder:
         ]
         if differences:
             raise self._foreign_folder_error(f"its set has {', '.join(differences)}")
-        changed_labels = [label for label, digest in done.items() if digests.get(label) != digest]
+        changed_labels = [label for label, digest in digests_in_index.items() if digests.get(label) != digest]
         if changed_labels:
             raise self._foreign_folder_error(f"its set has another {changed_labels[0]!r}")
         foreign_files = sorted((present | set(digest_by_file)) - planned)

@@ -151,6 +151,6 @@ def _domain_boundary(F: Regularizer, centre: Float[Array, " 3"], angle: float) -
         return centre + high * direction
     for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
-        inside = max(F.residuals(centre + middle * direction).values()) <= DOMAIN_TOLERANCE
-        low, high = (middle, high) if inside else (low, middle)
+        is_inside = max(F.residuals(centre + middle * direction).values()) <= DOMAIN_TOLERANCE
+        low, high = (middle, high) if is_inside else (low, middle)
     return centre + low * direction

@@ -507,7 +507,7 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     if not certificate.scaled_gap <= gap:
         advice = "Change what is named there" if certificate.reasons else "Solve to a higher accuracy"
         raise AssertionError(
-            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a relative "
+            f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a scaled "
             f"gap of {certificate.scaled_gap:.2e}{why}. {advice}; explain_problem(problem) shows what fails"
         )
     return certificate

@@ -36,7 +36,7 @@ def log_heading(runs: list[SolveRecord]) -> str:
     if not ran:
         return "not run"
     if len(runs) == 1:
-        return f'it says "{runs[0].solver_status or ""}"'
+        return f'the solver says "{runs[0].solver_status or ""}"'
     n_reached = sum(run.has_target_gap for run in ran)
     return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {n_reached} of them with the target gap"
 
@@ -55,13 +55,13 @@ def record_facts(run: SolveRecord) -> tuple[tuple[str, str], ...]:
         {
             "Certified": proved_interval_text(run),
             "Gap": gap_text(run),
-            "It says": run.solver_status,
+            "The solver says": run.solver_status,
             "Raised": run.error,
             "Reported value": "" if run.claimed_value is None else claimed_value_text(run),
             "Residuals": residuals_text(run),
             "No finite interval": run.open_reason,
             "Why not as narrow": "" if run.has_target_gap else run.reason,
-            "Asked": accuracy_request_text(run),
+            "Request": accuracy_request_text(run),
             "Answer": best_form_text(run),
             "Whose": answering_backend_text(run),
             "Seconds": f"{format_seconds(run)}: {phase_seconds_text(run)}"

@@ -97,6 +97,8 @@ class Explanation:
             lines.append(f"  {condition.status_word}: {condition.name} ({condition.violation_text}){location}")
         return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         rows = [(one.name, one.status_word, one.violation_text, one.location) for one in self.conditions]
         answer = html_table("The answer", [(fact,) for fact in self.facts])
@@ -228,8 +230,8 @@ def _describe_kinks(function: str, places: Sequence[str]) -> list[str]:
     """List the kinks of a function, at which the proof depends on the chosen slope."""
     if not places:
         return []
-    more = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
-    return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{more}."]
+    remainder = f" and at {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else ""
+    return [f"{function} has a kink at {', '.join(places[:MAX_NAMED])}{remainder}."]
 
 
 def _explain_infeasibility(program: Program, certificate: Certificate) -> Explanation:

@@ -27,6 +27,7 @@ from boostopt.boosting.objectives.soft_margin import SoftMarginObjective
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.weight_limits import certify_limits, objective_without_limits
 from boostopt.errors import OptionError, ProblemError, require_not_none
+from boostopt.functions.regularizers.base import Regularizer
 from boostopt.oracles.base import HypothesisClass, Oracle, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.limited_class import LimitedClass
@@ -133,8 +134,8 @@ def save_class(
             "run.certificate."
         )
     formulation, parameters = run.record.problem.formulation, run.record.problem.template.parameters
-    rows_with_limits, w, limits = run.record.pool.margins, run.w, None
-    margins = rows_with_limits
+    pool_rows, w, limits = run.record.pool.margins, run.w, None
+    margins = pool_rows
     if objective is not None and isinstance(oracle, LimitedClass) and isinstance(formulation, LimitedWeights):
         w = _weights_within_limits(run)
         n = oracle.oracle.N
@@ -145,14 +146,14 @@ def save_class(
         certificate = dataclasses.replace(certificate, witness=d, quantity=objective.measure)
         regularizer, examples = objective.F0, objective.examples
         margins = margins.take_rows(np.arange(n))
-    used = np.flatnonzero(w)
-    hypotheses = [run.hypotheses[q] for q in used.tolist()]
-    U, w = margins.take_columns(used), w[used]
+    nonzero = np.flatnonzero(w)
+    hypotheses = [run.hypotheses[q] for q in nonzero.tolist()]
+    U, w = margins.take_columns(nonzero), w[nonzero]
     is_scaled = objective is not None and objective.nonnegative_weights and limits is None
     w = w / np.abs(w).sum() if is_scaled else w
     program = Program(formulation, parameters, examples, U, regularizer, G)
     if is_described(regularizer, G):
-        statement_of_limits = None if limits is None else RunLimits(limits, rows_with_limits.take_columns(used))
+        statement_of_limits = None if limits is None else RunLimits(limits, pool_rows.take_columns(nonzero))
         save_described_class_certificate(
             program, certificate, w, oracle, hypotheses, path, provenance or {}, statement_of_limits
         )
@@ -178,26 +179,35 @@ def save_class(
     )
     claim = document["claim"]
     claim["what"] = certificate.quantity
-    has_upper_bound = certificate.d is not None and math.isfinite(certificate.upper)
-    if has_upper_bound and objective is None:
-        arrays["d"], claim["upper"] = _class_bound_of_program(document, arrays, certificate, oracle)
-    elif certificate.d is not None and has_upper_bound:
-        arrays["d"] = certificate.d
-        claim["upper"] = certificate.upper
-        # If d is replaced by a point of its ball, the upper bound increases.
-        price = 0.0 if limits is None else float(limits.right_sides @ limits.prices)
-        edge_bound = certificate.upper - regularizer.value(certificate.d) - price
-        recomputed = _recomputed_upper_bound(document, arrays, edge_bound, limits)
-        if math.isfinite(recomputed):
-            upper = max(certificate.upper, recomputed)
-            size = 0.0 if limits is None else float((1.0 + np.abs(limits.right_sides)) @ limits.prices)
-            claim["upper"] = upper + 1e-12 * max(1.0, abs(upper), size)
+    if certificate.d is not None and math.isfinite(certificate.upper):
+        if objective is None:
+            arrays["d"], claim["upper"] = _class_bound_of_program(document, arrays, certificate, oracle)
         else:
-            del arrays["d"]
-            claim["upper"] = math.inf
+            claim["upper"] = certificate.upper
+            arrays_with_d = arrays | {"d": certificate.d}
+            claim["upper"] = _soft_margin_bound(document, arrays_with_d, regularizer, limits)
+            arrays = arrays_with_d if math.isfinite(claim["upper"]) else arrays
     if limits is not None:
         document |= {"subject": LIMITED_SUBJECT, "limits": limits.to_json()}
     write_certificate_file(path, document, arrays)
+
+
+def _soft_margin_bound(
+    document: dict[str, Any], arrays: dict[str, Array], regularizer: Regularizer, limits: StatedLimits | None
+) -> float:
+    """Return the upper bound of the soft margin over a class that a file proves by its d; inf for none.
+
+    The document has the bound of the certificate. If d is replaced by a point of its ball, the bound increases.
+    """
+    certified_upper = document["claim"]["upper"]
+    price = 0.0 if limits is None else float(limits.right_sides @ limits.prices)
+    edge_bound = certified_upper - regularizer.value(arrays["d"]) - price
+    recomputed_upper = _recomputed_upper_bound(document, arrays, edge_bound, limits)
+    if not math.isfinite(recomputed_upper):
+        return math.inf
+    upper = max(certified_upper, recomputed_upper)
+    size = 0.0 if limits is None else float((1.0 + np.abs(limits.right_sides)) @ limits.prices)
+    return upper + 1e-12 * max(1.0, abs(upper), size)
 
 
 def _class_bound_of_program(

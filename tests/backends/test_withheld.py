@@ -35,7 +35,7 @@ def test_highs_takes_linear_programs_and_no_quadratic_objective() -> None:
     assert highs.takes(get_formulation("lpboost").bind(REFERENCE_U, nu=2))
     able = highs.takes(quadratic())
     assert not able
-    assert able.reason.startswith("HIGHS ")
+    assert able.reason.startswith("cvxpy:highs ")
     assert "quadratic objective" in able.reason
     assert SOLVERS["HIGHS"].disabled_cones["quadratic"] in able.reason
 
@@ -43,7 +43,7 @@ def test_highs_takes_linear_programs_and_no_quadratic_objective() -> None:
 def test_missing_cones_are_named_before_withheld_ones() -> None:
     able = get_backend("cvxpy:highs").takes(with_squares_and_entropy())
     assert not able
-    assert able.reason.startswith("HIGHS ")
+    assert able.reason.startswith("cvxpy:highs ")
     assert "exponential cones" in able.reason
     assert SOLVERS["HIGHS"].disabled_cones["quadratic"] not in able.reason
 

@@ -64,6 +64,7 @@ def test_the_text_is_a_table_of_plain_characters() -> None:
     assert lines[1].split() == ["check", "measured", "allowed", "in", "words"]
     assert lines[2].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
     assert lines[3].startswith("FAILED  span")
+    assert repr(CheckReport("Cap", (GOOD, BAD, UNASKED))).splitlines() == lines
     assert lines[-1].startswith("-       gradient")
 
 

@@ -282,12 +282,14 @@ def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
     assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
     assert all(f"{tol:g}" in text for tol in GAPS)
     assert text.count("x1 ") >= 1
-    assert re.search(r"\bHIGHS\b.*\bexponential\b", " ".join(text.split()))
+    assert re.search(r"\bcvxpy:highs\b.*\bexponential\b", " ".join(text.split()))
 
 
 def test_as_html_and_text_it_says_the_same() -> None:
     result = benchmark(reference_lpboost(), [right(), rough("<rough>")], [1e-3], repeats=1)
-    assert "&lt;rough&gt;" in result._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    html = result._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "&lt;rough&gt;" in html
+    assert f">{result.scores[0].median:.2g}</td>" in html and ">x1</td>" in html
     assert "failed" in str(result) and "<rough>" in str(result)
 
 

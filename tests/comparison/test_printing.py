@@ -154,6 +154,13 @@ def test_a_comparison_is_its_rows_the_fastest_bold() -> None:
     assert r"\begin{tabular}{@{}llllrrrr@{}}" in latex and r"\caption{lpboost: N = 6, t = 3" in latex
 
 
+def test_results_show_themselves_as_their_tables() -> None:
+    comparison = Comparison.from_solves(reference_lpboost(), 1e-3, (row("fast", 0.25), row("slow", 2.0)))
+    for results in (comparison, two_programs()):
+        assert repr(results) == str(results)
+        assert "fast" in repr(results) and "┃" in repr(results)
+
+
 def test_a_comparison_of_contradictions_has_no_best() -> None:
     rows = (row("a", 0.1), row("b", 0.2, lower=0.5, upper=0.50001))
     latex = Comparison.from_solves(reference_lpboost(), 1e-3, rows).to_latex()

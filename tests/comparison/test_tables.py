@@ -437,3 +437,4 @@ def test_no_answer_is_no_interval_in_a_table() -> None:
     assert NO_ANSWER_SENTENCE in str(comparison) and "[" not in str(comparison)
     html = both._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert NO_ANSWER in html and "Error: unlicensed" in html
+    assert all(f">{row.seconds:.3f}</td>" in html for row in both.rows)

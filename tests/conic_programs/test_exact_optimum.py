@@ -182,6 +182,22 @@ def test_smaller_changes_of_sides_make_no_point_feasible() -> None:
     assert n_infeasible > 5
 
 
+def test_programs_and_optima_show_their_sizes_in_a_line() -> None:
+    program, _, value = BY_HAND["a maximum with an offset"]
+    assert repr(program) == "ConicProgram(maximize, 1 linear row, 1 variable, 1 non-zero)"
+    assert repr(exact_optimum(program)) == f"ExactOptimum({program!r}, status='optimal', value={float(value or 0)})"
+    whole_number, third = (exact_optimum(BY_HAND[name][0]).in_words() for name in ("a range", "a third"))
+    assert whole_number == "The optimum is exactly -4: proved in rational numbers."
+    assert third == "The optimum is exactly 1/3, about 0.3333333333333333: proved in rational numbers."
+    cone = ConeConstraint("second_order", np.eye(2), np.zeros(2), name="ball")
+    assert repr(cone) == "ConeConstraint('ball', second_order, 2 rows)"
+    conic = replace(linear_program([[1.0, 2.0]], [1.0, 1.0], ([1.0], [INF])), P=np.eye(2), cones=(cone,), name="small")
+    assert repr(conic) == (
+        "ConicProgram('small', minimize, 1 linear row, 2 variables, 2 non-zeros, "
+        "a quadratic objective with 2 non-zeros, 1 cone)"
+    )
+
+
 def test_programs_with_cones_are_refused() -> None:
     cone = ConeConstraint("second_order", np.ones((2, 1)), np.zeros(2))
     with pytest.raises(OptionError, match="rows in cones"):

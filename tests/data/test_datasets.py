@@ -87,6 +87,7 @@ def test_breast_cancer_comes_by_name() -> None:
     np.testing.assert_array_equal(data.y, 2 * labels - 1)
     assert data.y.dtype == np.int8
     assert data.U is None and data.c is None and data.d0 is None
+    assert repr(data) == "Dataset('breast_cancer', 569 examples, 30 features)"
 
 
 @pytest.mark.parametrize(
@@ -532,6 +533,13 @@ def test_the_column_of_the_classes_or_of_the_weights_is_not_dropped(tmp_path: Pa
     source = write(tmp_path, "data.csv", "a,w,label\n1,1,x\n2,1,y\n")
     refused(r"'label'.*\bclasses,.*\bdrop=", partial(load_dataset, drop="label"), source)
     refused(r"'w'.*\bweights,.*\bdrop=", partial(load_dataset, weights="w", drop="w"), source)
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "table.ODS"])
+def test_a_spreadsheet_is_refused_with_the_way_out(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\x03\x04")
+    refused(r"a spreadsheet\..*\bCSV\b", load_dataset, str(path))
 
 
 def test_one_array_of_numpy_is_no_svmlight_text(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_tables_say_how_each_solver_was_asked() -> None:
     cells = re.findall(r'<td data-name="request">(.*?)</td>', html)
     assert len(cells) == 2 and set(cells) <= {accuracy_request_text(run) for run in b.runs}
     assert html.count('<span class="remark">accuracy 1e-09</span>') == 2
-    assert html.count("<dt>Asked</dt><dd>high, 1e-09</dd>") == 2
+    assert html.count("<dt>Request</dt><dd>high, 1e-09</dd>") == 2
     certified = to_html(linear())
     assert len(re.findall(r'<td data-name="request">certified', certified)) == len(linear().rows)
 

@@ -82,7 +82,7 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     (fact,) = explanation.facts
     c = solution.certificate
     assert format_interval(c.lower, c.upper) in fact
-    assert LICENCE in str(explanation)
+    assert LICENCE in str(explanation) == repr(explanation)
     headline = reference_lpboost().solve(Fake("quiet")).explain().headline
     assert "quiet" in headline and "no attempt" in headline
 

@@ -234,7 +234,7 @@ def test_ctrl_c_that_a_solver_takes_for_itself_ends_the_run(monkeypatch: pytest.
 
 
 def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
-    with pytest.raises(SolverNotFound, match=r'\bHIGHS\b.*\bexponential\b.*\bUse interior, or "auto"'):
+    with pytest.raises(SolverNotFound, match=r'\bcvxpy:highs\b.*\bexponential\b.*\bUse interior, or "auto"'):
         reference_erlpboost().solve("cvxpy:highs")
 
 

@@ -154,10 +154,10 @@ class CvxpyBackend(Backend):
         cones = program.cones
         missing = describe_cones(cones - _supported_cones(self.solver))
         if missing:
-            return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
+            return Capability(False, f"{self.name} does not take {' and '.join(missing)}, which the program needs")
         withheld = [f"{CONES[cone]}: {why}" for cone, why in self.solver_spec.disabled_cones.items() if cone in cones]
         if withheld:
-            return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
+            return Capability(False, f"{self.name} is not given {' nor '.join(withheld)}")
         if self.form is not None and self.form.side not in program.available_sides:
             return Capability(False, f"the program has no derived {self.form.side} for the form of {self.name}")
         return Capability(True)

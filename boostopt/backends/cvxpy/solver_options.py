@@ -197,8 +197,8 @@ class SolverSpec:
             options[self.threads] = thread_limit
         if not self.options_group:
             return {**options, **further, **users}
-        together = {**options, **users}
-        return {**({self.options_group: together} if together else {}), **further}
+        merged = {**options, **users}
+        return {**({self.options_group: merged} if merged else {}), **further}
 
 
 SIMPLEX_REMARK = "it goes from vertex to vertex, and a looser tolerance seldom ends it earlier"

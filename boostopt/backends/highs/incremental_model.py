@@ -143,11 +143,11 @@ class HighsModel(ABC):
         import highspy
 
         shape, kinds = (self.highs.getNumCol(), self.highs.getNumRow()), highspy.HighsBasisStatus
-        together = np.concatenate([columns, rows])
+        entries = np.concatenate([columns, rows])
         named = {int(kind): kind for kind in (kinds.kLower, kinds.kBasic, kinds.kUpper, kinds.kZero, kinds.kNonbasic)}
-        if (len(columns), len(rows)) != shape or not np.isin(together, list(named)).all():
+        if (len(columns), len(rows)) != shape or not np.isin(entries, list(named)).all():
             return False
-        if np.count_nonzero(together == int(kinds.kBasic)) != len(rows):
+        if np.count_nonzero(entries == int(kinds.kBasic)) != len(rows):
             return False
         basis = highspy.HighsBasis()
         basis.col_status = [named[status] for status in columns.tolist()]

@@ -51,7 +51,7 @@ ROUNDING_FRACTION = 1e-2
 CONVERGED_FRACTION = 1e-3
 """Fraction of the tolerance: after three estimates in a row below it, further iterations cannot certify the gap."""
 
-STATUS_GAP_REACHED = "the certified gap is as wanted"
+STATUS_GAP_REACHED = "the target gap is reached"
 INFEASIBLE = "infeasible, by the certificate"
 STATUS_ESTIMATE_REACHED = "the estimated gap is at most the target gap"
 STATUS_ROUNDING = "what is left of the gap is rounding"

@@ -200,8 +200,8 @@ def _concatenate(vectors: Sequence[Sparse]) -> dict[str, Array]:
 def _check_csr(arrays: Mapping[str, Array]) -> list[Sparse]:
     """Return the sparse vectors of concatenated arrays; ValueError if the arrays are inconsistent."""
     sizes, counts, positions, values = (arrays[name] for name in ("sizes", "counts", "at", "values"))
-    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, positions))
-    if not whole or values.dtype != np.float64 or values.shape != positions.shape or sizes.shape != counts.shape:
+    are_integers = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, positions))
+    if not are_integers or values.dtype != np.float64 or values.shape != positions.shape or sizes.shape != counts.shape:
         raise ValueError("the weights of the rounds are not arrays of numbers")
     if (counts < 0).any() or counts.sum() != len(positions) or (positions < 0).any() or not np.isfinite(values).all():
         raise ValueError("the weights of the rounds do not match their counts, or are not finite")

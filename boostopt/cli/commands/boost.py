@@ -229,7 +229,7 @@ def _run_table(run: Run, names: tuple[str, ...]) -> RenderableType:
     if not is_distributed(run):
         certificate = run.certificate
         interval = format_interval(certificate.lower, certificate.upper)
-        table.add_row("optimum over them", Text("infeasible" if certificate.infeasible else interval))
+        table.add_row("optimum over the collected", Text("infeasible" if certificate.infeasible else interval))
     bound = record["most_rounds"]
     table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {bound:,.0f})" if bound < float("inf") else ""))
     table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")

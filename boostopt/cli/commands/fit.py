@@ -427,7 +427,7 @@ def _fit_to_json(model: Any, summary: _FitSummary) -> dict[str, Any]:
 
 def _fit_table(record: dict[str, Any], gaps: list[Text]) -> Table:
     """Return the fit as tables for people."""
-    title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
+    title = f"{record['formulation']}: {record['examples']} examples, {format_count(record['features'], 'feature')}"
     table = Table(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

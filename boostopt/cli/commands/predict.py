@@ -182,8 +182,8 @@ def _prediction_columns(model: Any, X: Any, options: ColumnOptions) -> dict[str,
 def _warn_about_unused_columns(source: str, unread: tuple[str, ...]) -> None:
     """Warn about the columns that the model does not use."""
     if unread:
-        more = f" and {len(unread) - MAX_NAMED_COLUMNS} more" if len(unread) > MAX_NAMED_COLUMNS else ""
-        listing = format_names(unread[:MAX_NAMED_COLUMNS]) + more
+        remainder = f" and {len(unread) - MAX_NAMED_COLUMNS} more" if len(unread) > MAX_NAMED_COLUMNS else ""
+        listing = format_names(unread[:MAX_NAMED_COLUMNS]) + remainder
         print_error(f"warning: {source} has columns that the model was not fitted to, left out: {listing}.")
 
 

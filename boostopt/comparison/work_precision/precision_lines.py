@@ -17,7 +17,7 @@ from boostopt.comparison.work_precision.precision_points import (
 from boostopt.errors import unknown_name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrecisionLines(MeasuredSolves):
     """Solves at several requests, as the lines of a work-precision diagram; the `tol` of a solve is its request."""
 

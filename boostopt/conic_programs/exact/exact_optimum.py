@@ -29,6 +29,7 @@ from boostopt.conic_programs.exact.optimality_check import (
 from boostopt.conic_programs.exact.quadratic.approximate_optimum import ActiveSet
 from boostopt.conic_programs.exact.quadratic.quadratic_optimum import QuadraticProof, prove_quadratic_optimum
 from boostopt.conic_programs.exact.rational_arrays import (
+    MANTISSA_BITS,
     RationalArray,
     fmpq_array,
     fraction_array,
@@ -88,6 +89,10 @@ class ExactOptimum:
     y: tuple[Fraction, ...] | None = None
     ray: tuple[Fraction, ...] | None = None
     nucleus_size: int = 0
+
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f", value={_approximation(self.value)}"
+        return f"ExactOptimum({self.program!r}, status={self.status!r}{value})"
 
     def is_proved(self) -> bool:
         """Return whether every condition of the status holds, in fractions and from the program's numbers alone.
@@ -160,7 +165,9 @@ class ExactOptimum:
             return f"The {kind} program is {self.status}: proved in rational numbers."
         size = max(self.value.numerator.bit_length(), self.value.denominator.bit_length())
         exact = str(self.value) if size <= MAX_WRITTEN_BITS else f"a fraction of {size} bits"
-        return f"The optimum is exactly {exact}, about {_approximation(self.value)}: proved in rational numbers."
+        is_exact_float = self.value.denominator == 1 and size <= MANTISSA_BITS
+        approximation = "" if is_exact_float else f", about {_approximation(self.value)}"
+        return f"The optimum is exactly {exact}{approximation}: proved in rational numbers."
 
     @property
     def min_side_change(self) -> Fraction | None:

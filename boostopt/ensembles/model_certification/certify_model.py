@@ -179,12 +179,12 @@ def certify_svc(
     largest = svc.C * c
     # Errors of the quadratic at the optimum, and of the quadratic and the decision function at the model.
     error = 0.5 * factored.max_row_sum * float(largest @ largest)
-    of_model = 0.5 * factored.max_row_sum * float(coefficients @ coefficients) + float(
+    model_slack = 0.5 * factored.max_row_sum * float(coefficients @ coefficients) + float(
         largest @ factored.row_sums
     ) * float(np.abs(coefficients).max())
     words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
     settings = SolveSettings(tol, backend, time_limit)
-    return _certify_weights(program, w, words, settings, error=error, of_model=of_model)
+    return _certify_weights(program, w, words, settings, error=error, model_slack=model_slack)
 
 
 DECISION_TOLERANCE = 1e-6
@@ -199,13 +199,13 @@ def _dual_coefficients(
     libsvm leaves out examples of weight 0 and numbers the support vectors among the others.
     """
     dual = svc.dual_coef_
-    of_support = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual).astype(np.float64)
+    support_coefficients = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual).astype(np.float64)
     coefficients = np.zeros(len(rows))
     if len(svc.support_) and int(svc.support_.max()) < len(rows):
-        coefficients[svc.support_] = of_support
+        coefficients[svc.support_] = support_coefficients
     b = float(np.ravel(svc.intercept_)[0])
     values = K[:, rows] @ coefficients + b
-    size = float(np.abs(K).max(initial=0.0)) * float(np.abs(of_support).sum()) + abs(b)
+    size = float(np.abs(K).max(initial=0.0)) * float(np.abs(support_coefficients).sum()) + abs(b)
     fits = np.abs(values - svc.decision_function(X)) <= DECISION_TOLERANCE * size
     if not fits.all() or (coefficients * signs[rows] < 0.0).any():
         raise ProblemError(
@@ -224,7 +224,7 @@ def _certify_weights(
     settings: SolveSettings,
     *,
     error: float = 0.0,
-    of_model: float = 0.0,
+    model_slack: float = 0.0,
     min_objective: float = 0.0,
 ) -> ModelCertificate:
     """Return the certificate of weights in a program whose value is minus the objective.
@@ -242,8 +242,8 @@ def _certify_weights(
     computable = float(np.abs(w).max(initial=0.0)) <= MAX_HYPOTHESIS_WEIGHT and certificate.lower > -np.inf
     return ModelCertificate(
         objective=words,
-        attained=-certificate.lower + high + of_model if computable else math.inf,
-        attained_at_least=-certificate.lower - 2.0 * certificate.slack + low - of_model
+        attained=-certificate.lower + high + model_slack if computable else math.inf,
+        attained_at_least=-certificate.lower - 2.0 * certificate.slack + low - model_slack
         if computable
         else min_objective,
         lower=max(-min(best.upper, certificate.upper) - error, min_objective),
@@ -265,8 +265,8 @@ def _linear_tail_excess(program: Program, w: HypothesisVector) -> tuple[float, f
         return 0.0, 0.0
     m = program.margins.margins(w)
     unit = (len(w) + len(m) + 12) * float(np.finfo(np.float64).eps)
-    of_margins = unit * float(np.abs(w).sum())
-    low, high = (float(F.linearization_excess(-m + sign * of_margins).sum()) for sign in (-1.0, 1.0))
+    margin_slack = unit * float(np.abs(w).sum())
+    low, high = (float(F.linearization_excess(-m + sign * margin_slack).sum()) for sign in (-1.0, 1.0))
     return low * (1.0 - unit), high * (1.0 + unit)
 
 
@@ -383,16 +383,16 @@ def _training_examples(
     _require_two_classes(signs)
     _validate_feature_names(model, X)
     rows, c = check_multiplicities(sample_weight, len(labels), "sample_weight")
-    of_class = getattr(model, "class_weight", None)
-    if of_class is not None:
+    class_weight = getattr(model, "class_weight", None)
+    if class_weight is not None:
         from sklearn.utils.class_weight import compute_class_weight
 
-        if isinstance(of_class, str) and sample_weight is not None:
+        if isinstance(class_weight, str) and sample_weight is not None:
             raise ProblemError(
                 "balanced class weights beside sample weights differ between versions of scikit-learn; got both. Pass "
                 "the class weights as numbers."
             )
-        weights = compute_class_weight(of_class, classes=classes, y=labels)
+        weights = compute_class_weight(class_weight, classes=classes, y=labels)
         c = c * np.where(positive[rows], weights[1], weights[0])
     if not math.isfinite(float(c.sum())):
         raise ProblemError("the weights of the examples must be finite; their sum is not. Pass smaller ones.")

@@ -164,8 +164,8 @@ def linear_program_of_model(
 
 
 def _loss_and_penalty(objective: PenalizedObjective, S: float, free: bool) -> Any:
-    both = objective.l1 > 0 and objective.l2 > 0
-    penalty = "elastic_net" if both else "l1" if objective.l1 > 0 else "l2_squared"
+    has_both_norms = objective.l1 > 0 and objective.l2 > 0
+    penalty = "elastic_net" if has_both_norms else "l1" if objective.l1 > 0 else "l2_squared"
     return combine(objective.loss, penalty, signed=True, intercept=free)
 
 
