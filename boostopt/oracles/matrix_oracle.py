@@ -97,7 +97,7 @@ class MatrixColumn(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> MatrixColumn:
-        return cls(read_integer(state["q"]), read_integer(state["sign"]))
+        return cls(read_integer(state, "q"), read_integer(state, "sign"))
 
 
 class GivenMargins(GroupedOracle, Placeable):
@@ -320,7 +320,7 @@ class GivenMargins(GroupedOracle, Placeable):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state["calls"])
+        self._calls = read_integer(state, "calls")
 
 
 class DistributedMargins(DistributedClass, local=GivenMargins):

@@ -18,7 +18,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.files import Keys, write_atomically, write_npz
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import parse_integer, read_integer
 from boostopt._utils.validation import check_path
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
@@ -286,7 +286,7 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
     oracle = OracleWithoutRows(
         summary["words"], summary["N"], float(summary["total"]), summary["majority"], summary["reflexive"]
     )
-    splits = tuple(Split(*map(read_integer, row)) for row in content["splits"])
+    splits = tuple(Split(*(parse_integer(value, "splits") for value in row)) for row in content["splits"])
     hypotheses = [hypothesis_from_state(state) for state in content["hypotheses"]]
     require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
     sizes = content["sizes"].tolist()
@@ -356,13 +356,13 @@ def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) 
     """Parse an upper bound, which proves nothing before the rows confirm it."""
     W, table = _integer_weights_from_json(content["W"], len(splits)), content["table"]
     require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other bins")
-    grid = MarginGrid(read_integer(content["origin"]), read_integer(content["shift"]))
+    grid = MarginGrid(read_integer(content, "origin"), read_integer(content, "shift"))
     require(
         abs(grid.origin) <= MARGIN_SCALE and 0 <= grid.log2_bin_width <= MARGIN_BITS,
         "the window lies outside the margins",
     )
     edge, cost = _fraction_from_json(content["upper"]), _fraction_from_json(content.get("cost", ["0", "1"]))
-    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), read_integer(content["total"]))
+    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), read_integer(content, "total"))
 
 
 def _integer_weights_from_json(values: Array, max_length: int) -> Int[Array, " t"]:

@@ -130,5 +130,5 @@ class OracleWithConstants(ClassWithConstants, BinnedOracle):
         return {"asked": self._n_queries, "oracle": dict(self._oracle.state())}
 
     def restore(self, state: StateDict) -> None:
-        self._n_queries = read_integer(state["asked"])
+        self._n_queries = read_integer(state, "asked")
         self._oracle.restore(state["oracle"])

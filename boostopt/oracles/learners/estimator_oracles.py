@@ -107,7 +107,7 @@ class EstimatorOracle(ExamplesOracle):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state["calls"])
+        self._calls = read_integer(state, "calls")
 
 
 class Estimators(EstimatorOracle):
