@@ -11,7 +11,7 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -87,9 +87,16 @@ def parse_finite(value: Any, label: str) -> float:
 
 def parse_bound(value: Any, label: str) -> float:
     """Return a number that is finite or an infinity, and not nan."""
-    if not (is_finite(value) or value in (math.inf, -math.inf)):
+    if not is_finite(value) and not (isinstance(value, float) and abs(value) == math.inf):
         raise unexpected(label, "a number", value)
     return float(value)
+
+
+def parse_sign(value: Any, label: str) -> int:
+    """Return 1 or -1."""
+    if type(value) is not int or value not in (-1, 1):
+        raise unexpected(label, "-1 or 1", value)
+    return value
 
 
 def parse_text(value: Any, label: str) -> str:
@@ -167,6 +174,58 @@ def parse_text_mapping(value: Any, label: str) -> dict[str, str]:
     """Return an object whose values are strings."""
     return {name: parse_text(entry, label) for name, entry in parse_object(value, label).items()}
 
+
+def parse_array(dtype: Any, dimensions: int) -> Reader:
+    """Return the reader of arrays of a type, with finite numbers and a number of dimensions."""
+    expected = f"{'a table' if dimensions == 2 else 'an array'} of finite numbers, {np.dtype(dtype).name}"
+
+    def parse(value: Any, label: str) -> Any:
+        if not (isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions):
+            raise ValueError(f"{label} must be {expected}; got {describe_array(value)}")
+        if not np.isfinite(value).all():
+            raise ValueError(f"{label} must be {expected}; got {value[~np.isfinite(value)][0]}")
+        return value
+
+    return parse
+
+
+def describe_array(value: Any) -> str:
+    """Return the type and the shape of an array, or another value, for a message."""
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else short_repr(value)
+
+
+def parse_or_null(reader: Reader) -> Reader:
+    """Return the reader of values that may be null."""
+    return lambda value, label: None if value is None else reader(value, label)
+
+
+def parse_entries(reader: Reader) -> Reader:
+    """Return the reader of lists whose entries one reader reads."""
+    return lambda value, label: [reader(entry, label) for entry in parse_list(value, label)]
+
+
+def parse_keys(readers: Mapping[str, Reader], optional: Collection[str] = ()) -> Reader:
+    """Return the reader of objects with given keys, each with its reader, and no others; optional keys may be absent.
+
+    In messages, the label of the object precedes the key: `state.round`.
+    """
+
+    def parse(value: Any, label: str) -> Any:
+        content = parse_object(value, label)
+        if missing := [key for key in readers if key not in content and key not in optional]:
+            raise ValueError(f"{label} must have {', '.join(missing)}; got none")
+        if unknown := sorted(content.keys() - readers.keys()):
+            raise ValueError(f"{label} must have no {short_repr(', '.join(unknown))}, which this version does not know")
+        prefix = "" if label == DESCRIPTION else f"{label}."
+        for key, entry in content.items():
+            readers[key](entry, prefix + key)
+        return content
+
+    return parse
+
+
+DESCRIPTION = "the description"
+"""Label of the object with all others."""
 
 Text = Annotated[str, parse_text]
 Texts = Annotated[Sequence[str], parse_texts]

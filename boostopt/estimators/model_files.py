@@ -272,8 +272,9 @@ def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
     unknown = sorted(set(model.parameters) - set(parameters))
     require(not unknown, f"the parameters must be known; got {short_repr(', '.join(unknown))}")
     parts = tuple(_binary_model_from_json(part, model.features) for part in model.parts)
-    formulations = {model.parameters.get("formulation", parts[0].formulation), *(part.formulation for part in parts)}
-    require(len(formulations) == 1, f"all parts must have one formulation; got {', '.join(sorted(formulations))}")
+    first = parts[0].formulation  # a class without weights has a formulation of its own
+    formulation = model.parameters.get("formulation", first)
+    require(formulation == first, f"the formulation must be that of the parts, {first}; got {formulation}")
     rounds = max(part.rounds for part in parts)
     require(model.rounds == rounds, f"rounds must be {rounds}, as in the parts; got {model.rounds}")
     attributes: dict[str, Any] = {

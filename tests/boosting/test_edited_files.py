@@ -175,10 +175,16 @@ def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, 
 
 @pytest.mark.parametrize(
     ("name", "value", "facts"),
-    [("majority", 0, "majority"), ("reason", None, "texts"), ("oracle", 1, "texts"), ("guarantee", "x", "numbers")],
+    [
+        ("majority", 0, "majority must be -1 or 1; got 0"),
+        ("reason", None, "reason must be a text; got None"),
+        ("oracle", 1, "oracle must be a text; got 1"),
+        ("guarantee", "x", "guarantee must be a finite number; got 'x'"),
+        ("guarantee", float("nan"), "guarantee must be a finite number; got nan"),
+    ],
 )
 def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, facts: str) -> None:
-    with pytest.raises(DataError, match=rf"edited\.npz.*\b{facts}\b"):
+    with pytest.raises(DataError, match=rf"edited\.npz.*\b{facts}\)"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
 
 

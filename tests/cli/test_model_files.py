@@ -265,9 +265,9 @@ LIES: dict[str, tuple[tuple[Any, ...], Any, str]] = {
     "another formulation of the parameters": (
         ("parameters", "formulation"),
         "svm",
-        r"\bformulation\b.*\berlpboost, svm\b",
+        r"\bformulation\b.*\berlpboost; got svm\b",
     ),
-    "another formulation of the part": ((*PART, "formulation"), "svm", r"\bformulation\b.*\berlpboost, svm\b"),
+    "another formulation of the part": ((*PART, "formulation"), "svm", r"\bformulation\b.*\bsvm; got erlpboost\b"),
     "another number of rounds": (("rounds",), 1234, r"\brounds\b.*\bparts\b.* 1234\b"),
     "versions that are a number": (("versions",), -1e308, r"\bversions\b.* -1e\+308\b"),
     "a version that is a number": (("versions", "numpy"), 2, r"\bversions\b.*\btext\b.* 2\b"),

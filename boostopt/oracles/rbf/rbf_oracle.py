@@ -13,7 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import Keys
-from boostopt._utils.json_values import read_integer, read_text
+from boostopt._utils.json_values import parse_count, read_integer, read_text
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
@@ -198,7 +198,7 @@ class RBFNetworks(ExamplesOracle):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state, "calls")
+        self._calls = parse_count(state["calls"], "calls")
 
 
 def as_dense(X: Any) -> Float[Array, "n features"]:
