@@ -23,6 +23,7 @@ from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
@@ -242,6 +243,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
         settings = self._validated_settings(per_example)
+        if settings.checkpoint is not None:  # found before the choice of nu, which writes no file
+            remove_partial_files(settings.checkpoint)
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
