@@ -27,6 +27,7 @@ from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
+from boostopt.estimators.certificate_of_fit import save_certificate_of_fit
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.numeric_columns import validated_examples
@@ -461,7 +462,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         options = feature_metadata(getattr(self, "feature_names_in_", None))
-        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), options)
+        save_certificate_of_fit(run, path, self.class_of(X, y, sample_weight, label, **per_example), options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the classifier to a model file of plain numbers, without pickle: see `load`.
