@@ -220,7 +220,9 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     except DataError:
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
-        raise DataError(f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}.") from failure
+        raise DataError(
+            f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}. Write it anew."
+        ) from failure
 
 
 def write_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any]) -> None:
@@ -293,7 +295,7 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError as failure:
         raise DataError(f"{path} cannot be read: {failure.strerror}. Correct the path.") from failure
     except _UNREADABLE as failure:
-        raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}.") from failure
+        raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}. Copy it anew.") from failure
     if len(content) > limit:
         raise DataError(f"{path} must have at most {limit:,} bytes; unpacked it has more. Unpack it before it is read.")
     return content
