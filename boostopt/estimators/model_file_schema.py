@@ -106,9 +106,9 @@ def _parse_labels(value: Any, label: str) -> npt.NDArray[Any]:
     """Return checked labels, ascending and different."""
     saved = parse_object(value, label)
     values, kind = parse_list(saved.get("values"), f"values of {label}"), parse_text(saved.get("type"), "type")
-    wrong_type = unexpected(f"values of {label}", f"two or more labels of the type {short_repr(kind)}", values)
+    expected = f"two or more labels of the type {short_repr(kind)}"
     if len(values) < 2:
-        raise wrong_type
+        raise unexpected(f"values of {label}", expected, values)
     if kind in (TEXT_DTYPE, OBJECT_DTYPE):
         letters = max(len(parse_text(value, f"each of the {label}")) for value in values)
         # An array of texts takes the size of the longest text for each entry, four bytes a letter.
@@ -117,10 +117,10 @@ def _parse_labels(value: Any, label: str) -> npt.NDArray[Any]:
     else:
         require(kind in LABEL_DTYPES, f"the type of the {label} must be one of labels; got {short_repr(kind)}")
         if not all(isinstance(value, bool) is (kind == "bool") and is_label(value) for value in values):
-            raise wrong_type
+            raise unexpected(f"values of {label}", expected, values)
     classes = np.array(values, dtype={TEXT_DTYPE: np.str_, OBJECT_DTYPE: object}.get(kind, kind))
     if classes.tolist() != values:
-        raise wrong_type
+        raise unexpected(f"values of {label}", expected, values)
     is_ascending = bool((classes[1:] > classes[:-1]).all())
     require(is_ascending, f"the {label} must be ascending and different; got {short_repr(values)}")
     return classes
