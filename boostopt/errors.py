@@ -66,6 +66,9 @@ MAX_COMPARED_NAMES = 10_000
 MAX_REPR_LENGTH = 100
 """Largest number of characters of a value in a message."""
 
+NUMPY_DATE = re.compile(r"\bnp\.(?:datetime64|timedelta64)\('?([^',()]*)'?(?:,'(\w+)')?\)")
+"""A date or a duration of NumPy as Python prints it, with its unit."""
+
 NUMPY_SCALAR = re.compile(r"\bnp\.(?:\w+\(([^()]*)\)|(True|False)_)")
 """A scalar of NumPy as Python prints it."""
 
@@ -94,7 +97,7 @@ def short_repr(value: object) -> str:
     kind, shape = type(value).__name__, getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
         return f"{kind} of shape {shape}"
-    text = repr(value) if type(value) is str else NUMPY_SCALAR.sub(r"\1\2", repr(value))
+    text = repr(value) if type(value) is str else NUMPY_SCALAR.sub(r"\1\2", NUMPY_DATE.sub(r"\1", repr(value)))
     if len(text) <= MAX_REPR_LENGTH and "\n" not in text:
         return text
     return f"{kind} {' '.join(text.split())[:MAX_REPR_LENGTH]}..."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import dataclasses
+import errno
 import glob
 import gzip
 import io
@@ -19,8 +20,8 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
@@ -121,19 +122,35 @@ MIN_FREE_BYTES = 1 << 20
 
 
 def check_free_space(path: str | os.PathLike[str]) -> None:
-    """Raise an error, before the work, for a file on a full disk.
+    """Raise an error, before the work, for a file on a full disk, or in a folder that takes no such file.
 
     Raises
     ------
     DataError
-        The disk has fewer than `MIN_FREE_BYTES` free bytes.
+        The disk has fewer than `MIN_FREE_BYTES` free bytes, or takes no file of this size, because of a quota for
+        example.
     """
-    free_bytes = shutil.disk_usage(resolve_target(path).absolute().parent).free
+    target = resolve_target(path).absolute()
+    free_bytes = shutil.disk_usage(target.parent).free
     if free_bytes < MIN_FREE_BYTES:
         raise DataError(
             f"{path} cannot be written: expected a disk with {MIN_FREE_BYTES:,} free bytes; it has {free_bytes:,}. "
             "Delete files, or choose another disk."
         )
+    with _temporary_file(target) as file:
+        reserve_bytes(file, MIN_FREE_BYTES)
+
+
+def reserve_bytes(file: IO[bytes], n_bytes: int) -> None:
+    """Enlarge a file; raise OSError, where the system can tell, if the disk is too full for the bytes."""
+    try:
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
+    except AttributeError:  # not on this system
+        file.truncate(n_bytes)
+    except OSError as failure:
+        if failure.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # not on this disk
+            raise
+        file.truncate(n_bytes)
 
 
 def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -145,13 +162,27 @@ def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None
         The file cannot be written, or the path exists and is no regular file.
     """
     target = resolve_target(target)
+    with _temporary_file(target) as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+        file.close()  # some systems rename no open file
+        os.replace(file.name, target)
+
+
+@contextmanager
+def _temporary_file(target: Path) -> Generator[IO[bytes]]:
+    """Open a new file beside a target, and remove it at the end unless it has another name by then.
+
+    Raises
+    ------
+    DataError
+        The file cannot be made, or an OSError occurred in the block.
+    """
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN_BYTES)}.partial")
     try:
         with temporary.open("x+b") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+            yield file
     except OSError as failure:
         reason = failure.strerror or failure  # the full text names the temporary file
         raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from failure
@@ -189,7 +220,9 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]
     except DataError:
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
-        raise DataError(f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}.") from failure
+        raise DataError(
+            f"{path} is not a readable npz file of plain arrays: {reason_of(failure)}. Write it anew."
+        ) from failure
 
 
 def write_npz(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any]) -> None:
@@ -262,7 +295,7 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError as failure:
         raise DataError(f"{path} cannot be read: {failure.strerror}. Correct the path.") from failure
     except _UNREADABLE as failure:
-        raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}.") from failure
+        raise DataError(f"{path} cannot be read, it may be truncated: {reason_of(failure)}. Copy it anew.") from failure
     if len(content) > limit:
         raise DataError(f"{path} must have at most {limit:,} bytes; unpacked it has more. Unpack it before it is read.")
     return content

@@ -11,15 +11,15 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from operator import index
 from types import NoneType
 from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
 from boostopt._utils.files import Keys
+from boostopt.errors import short_repr
 
 T = TypeVar("T")
 Reader = Callable[[Any, str], Any]
@@ -52,12 +52,17 @@ def reject_non_finite(constant: str) -> NoReturn:
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
+def unexpected(label: str, expected: str, value: Any) -> ValueError:
+    """Return the error for a value of a file that is not as expected."""
+    return ValueError(f"{label} must be {expected}; got {short_repr(value)}")
+
+
 def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
     """Return the reader of values of a JSON type; `words` describe the type in the message."""
 
     def parse(value: Any, label: str) -> T:
         if not isinstance(value, kind):
-            raise ValueError(f"{label} must be {words}")
+            raise unexpected(label, words, value)
         return value
 
     return parse
@@ -65,7 +70,6 @@ def _type_parser(kind: type[T], words: str) -> Callable[[Any, str], T]:
 
 parse_object: Callable[[Any, str], dict[str, Any]] = _type_parser(dict, "an object with names")
 parse_list: Callable[[Any, str], list[Any]] = _type_parser(list, "a list")
-parse_text: Callable[[Any, str], str] = _type_parser(str, "a text")
 parse_flag: Callable[[Any, str], bool] = _type_parser(bool, "true or false")
 
 
@@ -77,39 +81,78 @@ def is_finite(value: Any) -> bool:
 def parse_finite(value: Any, label: str) -> float:
     """Return a finite number."""
     if not is_finite(value):
-        raise ValueError(f"{label} must be a finite number")
+        raise unexpected(label, "a finite number", value)
     return float(value)
+
+
+def parse_bound(value: Any, label: str) -> float:
+    """Return a number that is finite or an infinity, and not nan."""
+    if not is_finite(value) and not (isinstance(value, float) and abs(value) == math.inf):
+        raise unexpected(label, "a number", value)
+    return float(value)
+
+
+def parse_sign(value: Any, label: str) -> int:
+    """Return 1 or -1."""
+    if type(value) is not int or value not in (-1, 1):
+        raise unexpected(label, "-1 or 1", value)
+    return value
+
+
+def parse_text(value: Any, label: str) -> str:
+    """Return a text that can be printed: without halves of characters, which JSON can state."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+            return value
+    except UnicodeEncodeError:
+        pass
+    raise unexpected(label, "a text", value)
 
 
 def parse_count(value: Any, label: str) -> int:
     """Return an integer in [0, 2^63)."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError(f"{label} must be a count")
+        raise unexpected(label, "a count", value)
     return value
 
 
-def read_integer(value: Any) -> int:
-    """Return an integer of the state of an object; TypeError for another type, such as a Boolean."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"expected a whole number; got {value}")
-    return index(value)
+def parse_integer(value: Any, label: str) -> int:
+    """Return an integer, also one of NumPy."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise unexpected(label, "a whole number", value)
+    return int(value)
 
 
-def read_number(value: Any) -> float:
-    """Return a number of the state of an object, also of the texts "inf" and "-inf"; no Boolean and no other text.
-
-    Raises
-    ------
-    TypeError
-        The value has another type.
-    ValueError
-        It is another text.
-    """
-    if isinstance(value, bool | np.bool_):
-        raise TypeError(f"expected a number; got {value}")
-    if isinstance(value, str) and value not in ("inf", "-inf"):
-        raise ValueError(f"expected a number; got {value!r}")
+def parse_real(value: Any, label: str) -> float:
+    """Return a number, also one of NumPy, and that of the texts "inf" and "-inf"; it may be nan."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number and value not in ("inf", "-inf"):
+        raise unexpected(label, "a number", value)
     return float(value)
+
+
+def read_integer(state: Mapping[str, Any], name: str) -> int:
+    """Return an integer of the state of an object."""
+    return parse_integer(state[name], name)
+
+
+def read_number(state: Mapping[str, Any], name: str) -> float:
+    """Return a number of the state of an object."""
+    return parse_real(state[name], name)
+
+
+def read_text(state: Mapping[str, Any], name: str) -> str:
+    """Return a text of the state of an object."""
+    return parse_text(state[name], name)
+
+
+def read_entries(state: Mapping[str, Any], name: str, parse: Callable[[Any, str], T]) -> list[T]:
+    """Return the entries of a list, or of an array in a row, of the state of an object."""
+    value = state[name]
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = value.tolist()
+    return [parse(entry, name) for entry in parse_list(value, name)]
 
 
 def parse_count_or_null(value: Any, label: str) -> int | None:
@@ -131,6 +174,58 @@ def parse_text_mapping(value: Any, label: str) -> dict[str, str]:
     """Return an object whose values are strings."""
     return {name: parse_text(entry, label) for name, entry in parse_object(value, label).items()}
 
+
+def parse_array(dtype: Any, dimensions: int) -> Reader:
+    """Return the reader of arrays of a type, with finite numbers and a number of dimensions."""
+    expected = f"{'a table' if dimensions == 2 else 'an array'} of finite numbers, {np.dtype(dtype).name}"
+
+    def parse(value: Any, label: str) -> Any:
+        if not (isinstance(value, np.ndarray) and value.dtype == dtype and value.ndim == dimensions):
+            raise ValueError(f"{label} must be {expected}; got {describe_array(value)}")
+        if not np.isfinite(value).all():
+            raise ValueError(f"{label} must be {expected}; got {value[~np.isfinite(value)][0]}")
+        return value
+
+    return parse
+
+
+def describe_array(value: Any) -> str:
+    """Return the type and the shape of an array, or another value, for a message."""
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else short_repr(value)
+
+
+def parse_or_null(reader: Reader) -> Reader:
+    """Return the reader of values that may be null."""
+    return lambda value, label: None if value is None else reader(value, label)
+
+
+def parse_entries(reader: Reader) -> Reader:
+    """Return the reader of lists whose entries one reader reads."""
+    return lambda value, label: [reader(entry, label) for entry in parse_list(value, label)]
+
+
+def parse_keys(readers: Mapping[str, Reader], optional: Collection[str] = ()) -> Reader:
+    """Return the reader of objects with given keys, each with its reader, and no others; optional keys may be absent.
+
+    In messages, the label of the object precedes the key: `state.round`.
+    """
+
+    def parse(value: Any, label: str) -> Any:
+        content = parse_object(value, label)
+        if missing := [key for key in readers if key not in content and key not in optional]:
+            raise ValueError(f"{label} must have {', '.join(missing)}; got none")
+        if unknown := sorted(content.keys() - readers.keys()):
+            raise ValueError(f"{label} must have no {short_repr(', '.join(unknown))}, which this version does not know")
+        prefix = "" if label == DESCRIPTION else f"{label}."
+        for key, entry in content.items():
+            readers[key](entry, prefix + key)
+        return content
+
+    return parse
+
+
+DESCRIPTION = "the description"
+"""Label of the object with all others."""
 
 Text = Annotated[str, parse_text]
 Texts = Annotated[Sequence[str], parse_texts]

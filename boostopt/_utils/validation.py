@@ -280,6 +280,13 @@ def check_array(name: str, values: Any, error: type[BoostoptError] = ProblemErro
         raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
 
 
+def has_dates(array: Array) -> bool:
+    """Return whether an array has dates or durations of NumPy, which NumPy would convert to numbers."""
+    if array.dtype.kind == "O":
+        return any(isinstance(entry, np.datetime64 | np.timedelta64) for entry in array.ravel())
+    return array.dtype.kind in "mM"
+
+
 def check_real_array(
     name: str, values: Any, expected: str, advice: str, is_valid_shape: Callable[[tuple[int, ...]], bool]
 ) -> Array:

@@ -107,6 +107,14 @@ def _instantiate(backend_class: type[Backend], path: str) -> Backend:
         ) from failure
 
 
+def is_name_of_own_backend(name: object) -> bool:
+    """Return whether a name is "auto" or that of a backend of boostopt, installed or not, without a search for it."""
+    if not isinstance(name, str) or is_python_file_path(name):
+        return False
+    plain_name = name.removeprefix(ISOLATED_PREFIX)
+    return plain_name in (AUTO, BUILTIN_BACKEND) or plain_name.partition(":")[0] in BACKEND_MODULES
+
+
 def check_backend(backend: object) -> None:
     """Raise what `get_backend` raises, unless the argument is "auto", a backend, or the name of one."""
     if not (isinstance(backend, str) and backend == AUTO):

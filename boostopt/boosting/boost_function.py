@@ -256,7 +256,9 @@ def _applicable_rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
         resolved = [rule for item in _as_list(rules) for rule in _resolve_rule(item)]
         for rule in resolved:
             if obstacle := rule.why_inapplicable(problem):
-                raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.formulation.name}: {obstacle}.")
+                raise OptionError(
+                    f"the rule {rule.name!r} cannot hold for {problem.formulation.name}: {obstacle}. Leave it out."
+                )
         return tuple(resolved)
     defaults = [rule for name in problem.rules for rule in _resolve_rule(name)]
     return tuple(rule for rule in defaults if not (rule.why_inapplicable(problem) or rule.caveat(problem)))

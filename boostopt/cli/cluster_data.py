@@ -115,7 +115,7 @@ class ClusterTable:
         if missing or spelling is not None:
             raise DataError(f"{source}: {missing_label(None if missing else spelling, label, missing_values)}")
         if len(labels) == 0:
-            raise DataError(f"{source} has no rows.")
+            raise DataError(f"{source} has no rows. Check the path.")
         new_labels = dict(zip(labels.tolist(), convert_labels(labels).tolist(), strict=True))
         return cls(clusters.numeric_table(table, names, label, new_labels, weights), tuple(names), label, weights)
 

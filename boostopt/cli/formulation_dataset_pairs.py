@@ -164,7 +164,9 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
         paths = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
         files, folders = [path for path in paths if path.is_file()], [path for path in paths if path.is_dir()]
     except OSError as failure:
-        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {reason_of(failure)}.") from None
+        raise DataError(
+            f"expected a folder of data files; {folder} cannot be listed: {reason_of(failure)}. Check the path."
+        ) from None
     skipped: list[tuple[str, str]] = []
     if folders:
         more = f" and {len(folders) - MAX_NAMED_FOLDERS} more" if len(folders) > MAX_NAMED_FOLDERS else ""

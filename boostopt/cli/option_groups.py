@@ -176,7 +176,7 @@ class ParameterOptions:
         pairs = [parse_setting(text, formulation) for text in self.set or []]
         settings = dict(pairs)
         if len(settings) < len(pairs):
-            raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}.")
+            raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}. Name it once.")
         named = {**self.named_parameters, "nu": None if self.nu is None else parse_nu(self.nu, total, N, formulation)}
         for name in settings:
             if named.get(name) is not None:

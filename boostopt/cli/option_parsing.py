@@ -119,7 +119,7 @@ def parse_setting_lists(settings: list[str], formulation: Formulation[Any]) -> d
     for text in settings:
         name, _, values = text.partition("=")
         if name.strip() in values_by_name:
-            raise OptionError(f"--set names a parameter twice: {', '.join(settings)}.")
+            raise OptionError(f"--set names a parameter twice: {', '.join(settings)}. Name it once.")
         parts = [parse_setting(f"{name}={value}", formulation)[1] for value in values.split(",")]
         values_by_name[name.strip()] = parts
     return values_by_name
@@ -223,7 +223,7 @@ def parse_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
         if not (name and equals and value):
             raise OptionError(f"{flag} takes name=value; got {text!r}.")
         if name in options:
-            raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}.")
+            raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}. Name it once.")
         options[name] = _parse_value(value)
     return options
 

@@ -146,7 +146,7 @@ def _collect_weights(
         if index in values:
             raise DataError(f"{source}, line {line}: {name} is there twice. Keep the value that is meant.")
         if not is_number_text(text):
-            raise DataError(f"{source}, line {line}: {name} must be a number; got {text[:40]!r}.")
+            raise DataError(f"{source}, line {line}: {name} must be a number; got {text[:40]!r}. Correct the line.")
         values[index] = parse_number(text)
     return {letter: _weight_vector(source, letter, values, leaves_zeros_out) for letter, values in letters.items()}
 

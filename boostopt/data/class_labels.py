@@ -217,7 +217,10 @@ def _values(labels: npt.NDArray[Any]) -> list[Any]:
 def check_count(source: str, labels: Any, N: int) -> None:
     """Raise DataError unless there is one label for each of N examples."""
     if np.shape(labels) != (N,):
-        raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {np.shape(labels)}.")
+        raise DataError(
+            f"{source}: there must be one label for each of {N} examples; got shape {np.shape(labels)}. "
+            "Save one for each."
+        )
 
 
 def _plain(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:

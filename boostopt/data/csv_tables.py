@@ -130,7 +130,7 @@ def read_table(path: Path) -> tuple[list[str], CSVRows]:
     try:
         content.decode()
     except UnicodeDecodeError as failure:
-        raise DataError(f"{path} is not CSV text in UTF-8: {reason_of(failure)}.") from failure
+        raise DataError(f"{path} is not CSV text in UTF-8: {reason_of(failure)}. Save it as UTF-8.") from failure
     separator = SEPARATORS.get(file_suffix(path), ",")
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     lines = _csv_rows(path, csv.reader(text, strict=True, delimiter=separator), content)

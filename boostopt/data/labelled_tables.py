@@ -95,7 +95,10 @@ def feature_names(
     if weights is not None and weights not in header:
         raise DataError(f"{source} has no such column: {unknown_name('column', weights, header)} Correct weights=...")
     if weights == label:
-        raise DataError(f"{source}: expected one column for the class and one for the weights; got {label!r} for both.")
+        raise DataError(
+            f"{source}: expected one column for the class and one for the weights; got {label!r} for both. "
+            "Name two columns."
+        )
     dropped = _dropped_columns(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
     if unknown is not None and unknown in (label, weights):
@@ -203,7 +206,7 @@ def _parse_table(
         if label is not None:
             labels.append(unguard_formula(cells[label].strip()))
     if not lines:
-        raise DataError(f"{path} has a header and no rows.")
+        raise DataError(f"{path} has a header and no rows. Check the path.")
     table = numbers.to_array()
     if not np.isfinite(table).all():
         n, k = np.argwhere(~np.isfinite(table))[0]

@@ -133,7 +133,7 @@ class ParquetFiles:
         if repeated is not None:
             raise DataError(f"{source} has two columns {repeated!r}. Keep the one that is meant.")
         if not self._rows:
-            raise DataError(f"{source} has no rows.")
+            raise DataError(f"{source} has no rows. Check the path.")
 
     def read(self, columns: list[str]) -> Any:
         """Return some columns of all rows, as an Arrow table."""

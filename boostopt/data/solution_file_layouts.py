@@ -174,7 +174,9 @@ def _plain(source: str, lines: Sequence[str], words: Sequence[Line]) -> Iterator
 def _entry(source: str, number: int, part: list[str]) -> NamedValue:
     """Return a name with its value, which must not be missing."""
     if len(part) < 2:
-        raise DataError(f"{source}, line {number}: expected a name and its value; got {part[0][:80]!r}.")
+        raise DataError(
+            f"{source}, line {number}: expected a name and its value; got {part[0][:80]!r}. Correct the line."
+        )
     return number, part[0], part[1]
 
 

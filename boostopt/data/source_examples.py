@@ -94,7 +94,9 @@ def load_sklearn_dataset(name: str) -> SourceContents:
 def contents_of_npz(source: str, arrays: Mapping[str, Any], weights: Collection[str] = ("c",)) -> SourceContents:
     """Return the arrays X and y of an npz file, and its weights by name if it holds any."""
     if "X" not in arrays:
-        raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
+        raise DataError(
+            f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}. Save it with np.savez."
+        )
     labels = arrays.get("y")
     if labels is not None and labels.dtype.kind == "c":
         raise DataError(f"{source}: y must be numbers or texts; got {labels.dtype}. Complex numbers have no order.")
@@ -196,7 +198,7 @@ def validate_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
         if values is not None and (values.dtype.kind not in "biuf" or values.shape != (N,)):
             raise DataError(
                 f"{source}: {name} must be one number for each example, shape ({N},); "
-                f"got {values.shape} of {values.dtype}."
+                f"got {values.shape} of {values.dtype}. Save one for each."
             )
     c = weights["c"]
     with np.errstate(over="ignore"):
@@ -212,13 +214,17 @@ def _dense_features(source: str, features: Any) -> Float[Array, "N features"]:
     array = np.asarray(features)
     if array.dtype.kind not in "biuf" or array.ndim != 2 or 0 in array.shape:
         raise DataError(
-            f"{source}: X must be numbers of shape (N, features), not empty; got {array.shape} of {array.dtype}."
+            f"{source}: X must be numbers of shape (N, features), not empty; got {array.shape} of {array.dtype}. "
+            "Save such an array."
         )
     with np.errstate(over="ignore"):  # a number beyond float64 becomes infinite here
         X = array.astype(np.float64, copy=False)
     if not np.isfinite(X).all():
         n, j = np.argwhere(~np.isfinite(X))[0]
-        raise DataError(f"{source}: every feature must be finite; got {X[n, j]} at row {n}, feature {j}.")
+        raise DataError(
+            f"{source}: every feature must be finite; got {X[n, j]} at row {n}, feature {j}. "
+            "Correct it, or leave out the row."
+        )
     return X
 
 

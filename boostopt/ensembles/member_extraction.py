@@ -260,7 +260,9 @@ def _members_of_library(ensemble: Any, values: str | None, positive_class: Posit
     validate_values(values, "decision_function", class_name(ensemble))
     trees = library_trees(ensemble, 0 if positive_class.labels is not None else positive_class.index)
     if trees is None:
-        raise ProblemError(f"expected a classifier of a gradient boosting library; got {class_name(ensemble)}.")
+        raise ProblemError(
+            f"expected a classifier of a gradient boosting library; got {class_name(ensemble)}. Pass such a one."
+        )
     models: list[Any] = [LibraryTree(trees, q) for q in range(len(trees.leaves))]
     names, weights = [f"{class_name(ensemble)} tree"] * len(models), trees.scales
     if (first := trees.initial_score()) != 0.0:

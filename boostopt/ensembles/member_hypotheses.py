@@ -12,7 +12,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import read_integer, read_text
 from boostopt.errors import OptionError, ProblemError, reason_of
 from boostopt.oracles.base import Hypothesis, StateDict
 from boostopt.oracles.feature_validation import FeatureMatrix, checked_features
@@ -283,7 +283,7 @@ class MemberHypothesis(Hypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> MemberHypothesis:
-        return cls(read_integer(state["number"]), str(state["description"]), str(state["values"]), None)
+        return cls(read_integer(state, "number"), read_text(state, "description"), read_text(state, "values"), None)
 
 
 @dataclass(frozen=True)

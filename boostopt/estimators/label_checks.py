@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.validation import has_dates
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.feature_validation import is_missing
+
+NUMBERS = (Real, np.integer, np.floating, np.bool_)
+"""Types of numbers; dates are scalars of NumPy, too."""
 
 
 def require_labels(y: Any) -> None:
@@ -47,10 +51,29 @@ def require_labels(y: Any) -> None:
         return
     samples = {type(label): label for label in labels.tolist()}
     texts = [label for kind, label in samples.items() if issubclass(kind, str)]
-    numbers = [label for kind, label in samples.items() if issubclass(kind, Real | np.generic)]
+    numbers = [label for kind, label in samples.items() if issubclass(kind, NUMBERS)]
     if len(texts) + len(numbers) < len(samples) or (texts and numbers):
         got = [short_repr(label) for label in samples.values()]
         raise ProblemError(
             f"y must have labels that are all numbers, or all texts; got {' and '.join(got[:2])}. Make all of them "
             "texts: [str(label) for label in y]."
+        )
+
+
+def require_targets(y: Any) -> None:
+    """Raise ProblemError for dates as targets; other checks are left to scikit-learn.
+
+    Parameters
+    ----------
+    y
+        The targets: a list, an array or a column of a data frame.
+    """
+    try:
+        targets = np.asarray(y).ravel()
+    except ValueError:  # rows of unequal length
+        return
+    if has_dates(targets):
+        raise ProblemError(
+            f"the targets y must be numbers; got dates, such as {short_repr(targets[0])}. Pass numbers, such as days "
+            "after a first date."
         )

@@ -23,9 +23,11 @@ from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
 from boostopt.errors import OptionError
 from boostopt.estimators.binary_model import BinaryModel
+from boostopt.estimators.certificate_of_fit import save_certificate_of_fit
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
 from boostopt.estimators.model_files import load, save
 from boostopt.estimators.numeric_columns import validated_examples
@@ -242,6 +244,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
         settings = self._validated_settings(per_example)
+        if settings.checkpoint is not None:  # found before the choice of nu, which writes no file
+            remove_partial_files(settings.checkpoint)
         vars(self).pop("zero_based_", None)  # of an earlier fit
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
@@ -458,7 +462,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         k = positive_class_index(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         options = feature_metadata(getattr(self, "feature_names_in_", None))
-        run.save_certificate(path, self.class_of(X, y, sample_weight, label, **per_example), options)
+        save_certificate_of_fit(run, path, self.class_of(X, y, sample_weight, label, **per_example), options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the classifier to a model file of plain numbers, without pickle: see `load`.

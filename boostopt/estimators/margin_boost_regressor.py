@@ -27,6 +27,7 @@ from boostopt.boosting_certificates.feature_name_metadata import feature_metadat
 from boostopt.data.source_examples import numbered_features
 from boostopt.errors import MarginWarning, OptionError, ProblemError
 from boostopt.estimators.binary_model import BinaryModel, combine_opposites
+from boostopt.estimators.certificate_of_fit import save_certificate_of_fit
 from boostopt.estimators.feature_importances import feature_importances, feature_spreads
 from boostopt.estimators.fitted_attributes import fitted_attribute
 from boostopt.estimators.numeric_columns import validated_examples, validated_features
@@ -292,7 +293,7 @@ class MarginBoostRegressor(RegressorMixin, BaseEstimator):
                 "run. Save the certificate after the fit."
             )
         options = feature_metadata(getattr(self, "feature_names_in_", None))
-        self.run_.save_certificate(path, self.class_of(X, y, sample_weight), options)
+        save_certificate_of_fit(self.run_, path, self.class_of(X, y, sample_weight), options)
 
     def _constant_details(self, settings: Mapping[str, Any]) -> str:
         """Return the text of the warning about a fit that predicts one number, with what to change."""

@@ -26,15 +26,17 @@ from boostopt._utils.validation import check_path
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.soft_margin import SOFT_MARGIN
 from boostopt.boosting.run.run_file import DECODING_ERRORS, META, ArrayExtractor, insert_arrays
-from boostopt.errors import BoostoptError, DataError, OptionError, reason_of
+from boostopt.errors import BoostoptError, DataError, OptionError, reason_of, short_repr
 from boostopt.estimators.binary_model import BinaryModel, is_distributed
 from boostopt.estimators.model_file_schema import (
     CERTIFICATE,
     DISTRIBUTED_PLACEHOLDER,
     LABEL_DTYPES,
+    MASS_TOL,
     MAX_DESCRIPTION_BYTES,
     MODEL,
     OBJECT_DTYPE,
+    OBJECT_PARAMETERS,
     PART,
     TEXT_DTYPE,
     CertificateRecord,
@@ -101,11 +103,11 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
         "feature_names": None if names is None else [str(name) for name in names],
         "zero_based": getattr(model, "zero_based_", None),
         "rounds": int(model.n_iter_),
-        "nu": _parameter_to_json(getattr(model, "nu_", None)),
+        "nu": _value_to_json(getattr(model, "nu_", None)),
         "sigmoids": writer.extract(getattr(model, "sigmoids_", None)),
         # A formulation file is saved by its name, because a further fit would execute the file at its path.
         "parameters": {
-            **{name: _parameter_to_json(value) for name, value in model.get_params(deep=False).items()},
+            **{name: _parameter_to_json(name, value) for name, value in model.get_params(deep=False).items()},
             "formulation": scorers[0].formulation,
         },
         "parts": writer.extract([_binary_model_to_json(scorer) for scorer in scorers]),
@@ -230,9 +232,11 @@ def _labels_to_json(classes: npt.NDArray[Any]) -> dict[str, Any]:
     return {"type": kind, "values": values}
 
 
-def _parameter_to_json(value: Any) -> Any:
+def _parameter_to_json(name: str, value: Any) -> Any:
     """Return a parameter as a JSON value; None for an object without one, such as an estimator or a generator."""
     plain_value = _value_to_json(value)
+    if name in OBJECT_PARAMETERS and not OBJECT_PARAMETERS[name](plain_value):
+        return None
     # A further fit would execute the file at the path of an oracle or of a backend.
     return None if is_python_file_path(plain_value) else plain_value
 
@@ -260,11 +264,19 @@ def _scalar_or_none(value: Any) -> Any:
 
 def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
     """Return the checked contents of a description."""
-    model = ModelRecord(**parse_record(MODEL, description, "the description"))
+    content = {key: value for key, value in description.items() if key not in ("kind", "format")}
+    model = ModelRecord(**parse_record(MODEL, content, "the description"))
     n_labels = len(model.classes)
-    require(len(model.parts) == (1 if n_labels == 2 else n_labels), "it does not have one part for each class")
-    require(set(model.parameters) <= set(parameters), "it has parameters that are unknown")
+    n_parts = 1 if n_labels == 2 else n_labels
+    require(len(model.parts) == n_parts, f"parts must be one part for each class, {n_parts}; got {len(model.parts)}")
+    unknown = sorted(set(model.parameters) - set(parameters))
+    require(not unknown, f"the parameters must be known; got {short_repr(', '.join(unknown))}")
     parts = tuple(_binary_model_from_json(part, model.features) for part in model.parts)
+    first = parts[0].formulation  # a class without weights has a formulation of its own
+    formulation = model.parameters.get("formulation", first)
+    require(formulation == first, f"the formulation must be that of the parts, {first}; got {formulation}")
+    rounds = max(part.rounds for part in parts)
+    require(model.rounds == rounds, f"rounds must be {rounds}, as in the parts; got {model.rounds}")
     attributes: dict[str, Any] = {
         "classes_": model.classes,
         "n_features_in_": model.features,
@@ -273,9 +285,10 @@ def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
     attributes |= {} if model.zero_based is None else {"zero_based_": model.zero_based}
     attributes |= {} if model.nu is None else {"nu_": model.nu}
     if model.sigmoids is not None:
-        attributes["sigmoids_"] = finite_vector(model.sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
+        attributes["sigmoids_"] = finite_vector(model.sigmoids.ravel(), 2 * len(parts), "sigmoids").reshape(-1, 2)
     if model.feature_names is not None:
-        require(len(model.feature_names) == model.features, "it does not have one name for each feature")
+        n_names = len(model.feature_names)
+        require(n_names == model.features, f"feature_names must be {model.features} names; got {n_names}")
         attributes["feature_names_in_"] = np.array(model.feature_names, dtype=object)
     return ModelFile(model.parameters, attributes, parts)
 
@@ -283,14 +296,16 @@ def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
 def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
     """Return a checked binary model."""
     part = PartRecord(**parse_record(PART, saved, "each of the parts"))
-    w = finite_vector(part.w, len(part.hypotheses))
-    require(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
+    w = finite_vector(part.w, len(part.hypotheses), "w")
+    with np.errstate(over="ignore"):
+        total = float(np.abs(w).sum())
+    require(0.0 < total < math.inf, f"w must have a positive finite sum of |w|; got {total}")
     for hypothesis in part.hypotheses:
-        require(
-            _n_features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
-        )
-    spreads = None if part.spreads is None else finite_vector(part.spreads, features)
-    require(spreads is None or (spreads >= 0.0).all(), "a spread of votes is negative")
+        n_features = _n_features(hypothesis)
+        require(n_features in (features, None), f"each hypothesis must have {features} features; got {hypothesis}")
+    spreads = None if part.spreads is None else finite_vector(part.spreads, features, "spreads")
+    if spreads is not None:
+        require((spreads >= 0.0).all(), f"spreads must not be negative; got {spreads.min(initial=0.0)}")
     return BinaryModel(
         formulation=part.formulation,
         oracle=part.oracle,
@@ -307,19 +322,32 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
 def _n_features(hypothesis: Hypothesis) -> int | None:
     """Return the number of features that a hypothesis takes; None if it is unknown."""
     is_binary = hypothesis.class_labels is None and hypothesis.target_scale is None
-    require(is_binary, f"a hypothesis is not one for the classes -1 and 1: {hypothesis}")
+    require(is_binary, f"each hypothesis must be one for the classes -1 and 1; got {hypothesis}")
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn | DepthTwoTree):
         return hypothesis.features
-    require(not isinstance(hypothesis, Fitted), f"a hypothesis cannot predict: {hypothesis}")
+    require(not isinstance(hypothesis, Fitted), f"each hypothesis must predict; got {hypothesis}")
     return None
 
 
 def _certificate_from_json(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     """Return a certificate as it was recorded; a new proof needs the training examples."""
     record = CertificateRecord(**parse_record(CERTIFICATE, saved, "the certificate"))
-    require(record.lower <= record.upper, "the bounds are not an interval")
-    require(record.d is not None or record.upper == math.inf, "the upper bound has no proof")
-    witness = raise_rows_missing if isinstance(record.d, str) else record.d
+    lower, upper, d = record.lower, record.upper, record.d
+    require(lower <= upper, f"lower must be at most upper; got {lower} and {upper}")
+    require((d is None) == (upper == math.inf), f"upper and d must be both there or both absent; got upper = {upper}")
+    if record.quantity == SOFT_MARGIN:
+        total = float(d.sum()) if isinstance(d, np.ndarray) else 1.0
+        # Prices of limits on the weights follow the distribution, and add to the bound.
+        largest = 1.0 + MASS_TOL if total <= 1.0 + MASS_TOL else math.inf
+        is_possible = -1.0 - MASS_TOL <= lower <= 1.0 + MASS_TOL and (d is None or upper <= largest)
+        require(is_possible, f"bounds of a soft margin must lie in [-1, 1]; got [{lower}, {upper}]")
+        if isinstance(d, np.ndarray):
+            smallest = float(d.min(initial=0.0))
+            require(
+                smallest >= -MASS_TOL and total >= 1.0 - MASS_TOL,
+                f"d must be a distribution; got numbers of at least {smallest:g} with the sum {total:g}",
+            )
+    witness = raise_rows_missing if isinstance(d, str) else d
     return ClassCertificate(record.lower, record.upper, witness, oracle, recorded=True, quantity=record.quantity)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from boostopt._utils.array_types import Array
 from boostopt._utils.validation import check_in_memory, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
-from boostopt.estimators.label_checks import require_labels
+from boostopt.estimators.label_checks import require_labels, require_targets
 from boostopt.oracles.feature_validation import (
     COMPLEX_ADVICE,
     COMPLEX_EXAMPLE,
@@ -66,6 +66,7 @@ def validated_examples(
     options: Any = {"dtype": np.float64, "accept_sparse": accept_sparse, "ensure_all_finite": False}
     if y_numeric:
         options["y_numeric"] = True
+        require_targets(y)
     else:
         require_labels(y)
     features: Any

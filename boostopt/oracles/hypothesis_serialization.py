@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from boostopt import oracles
-from boostopt.errors import DataError, reason_of
+from boostopt.errors import DataError, format_names_truncated, reason_of
 from boostopt.oracles.base import Hypothesis, StateDict
 
 
@@ -57,9 +57,19 @@ def shipped_from_state(state: StateDict) -> Hypothesis:
         )
     rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
     try:
-        return hypothesis_kinds()[kind].restored(rest)
-    except (KeyError, TypeError, ValueError, OverflowError) as failure:
+        hypothesis = hypothesis_kinds()[kind].restored(rest)
+    except KeyError as failure:
+        got = format_names_truncated(sorted(rest)) or "nothing"
         raise DataError(
-            f"a saved {kind} must hold what its `state` gives; got {', '.join(sorted(rest)) or 'nothing'}, and "
-            f"{type(failure).__name__}: {reason_of(failure)}. Save the run anew."
+            f"a saved {kind} must hold what its `state` gives, and {failure}; got {got}. Save the run anew."
         ) from failure
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise DataError(
+            f"a saved {kind} must hold what its `state` gives: {reason_of(failure)}. Save the run anew."
+        ) from failure
+    if unknown := sorted(rest.keys() - hypothesis.state().keys()):
+        raise DataError(
+            f"a saved {kind} must hold what its `state` gives; got {format_names_truncated(unknown)} too. Save the run "
+            "anew."
+        )
+    return hypothesis

@@ -13,7 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Int8, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays, as_immutable, immutable_rows
-from boostopt._utils.validation import check_array, check_in_memory, check_unmasked
+from boostopt._utils.validation import check_array, check_in_memory, check_unmasked, has_dates
 from boostopt.errors import ProblemError, reason_of, short_repr
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.feature_validation import FeatureMatrix, checked_features, evaluate
@@ -162,8 +162,8 @@ def check_weights(c: npt.ArrayLike | None, N: int, name: str) -> Float[Array, " 
     check_unmasked("c", c)
     try:
         array = np.ones(N) if c is None else np.asarray(c)
-        if array.dtype.kind not in "biufO":
-            raise TypeError(f"they are {array.dtype}")
+        if array.dtype.kind not in "biufO" or has_dates(array):
+            raise TypeError(f"they are {'dates' if array.dtype.kind == 'O' else array.dtype}")
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(

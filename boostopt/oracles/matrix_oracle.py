@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int, Num, is_dask_collection
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import parse_count, read_integer
 from boostopt._utils.validation import check_array, check_flag, check_number, check_optional, check_seed
 from boostopt.errors import OptionError, ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import Answer, Column, GroupedOracle, Hypothesis, Query, StateDict, compact_margins
@@ -97,7 +97,7 @@ class MatrixColumn(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> MatrixColumn:
-        return cls(read_integer(state["q"]), read_integer(state["sign"]))
+        return cls(read_integer(state, "q"), read_integer(state, "sign"))
 
 
 class GivenMargins(GroupedOracle, Placeable):
@@ -320,7 +320,7 @@ class GivenMargins(GroupedOracle, Placeable):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state["calls"])
+        self._calls = parse_count(state["calls"], "calls")
 
 
 class DistributedMargins(DistributedClass, local=GivenMargins):

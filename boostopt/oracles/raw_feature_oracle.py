@@ -84,10 +84,10 @@ class Feature(FeatureHypothesis):
     @classmethod
     def restored(cls, state: StateDict) -> Feature:
         return cls(
-            read_integer(state["feature"]),
-            read_number(state["scale"]),
-            read_integer(state["sign"]),
-            read_integer(state["features"]),
+            read_integer(state, "feature"),
+            read_number(state, "scale"),
+            read_integer(state, "sign"),
+            read_integer(state, "features"),
         )
 
 

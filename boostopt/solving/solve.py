@@ -380,6 +380,7 @@ def _require_support(backend: Backend, program: Program, profile: Profile | None
         )
     if profile is not None and not (profile_support := guarded.supports_profile(profile)):
         raise SolverNotFound(
-            f"expected a backend that supports the profile {profile.name!r}; {profile_support.reason}."
+            f"expected a backend that supports the profile {profile.name!r}; {profile_support.reason}. "
+            "Choose another backend."
         )
     return backend

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -60,6 +61,33 @@ def test_a_full_disk_is_an_error_before_the_work(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=4096 if folder == tmp_path else 0))
     with pytest.raises(DataError, match=r"run\.npz cannot be written: .* it has 4,096\. Delete files"):
         check_free_space(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("fault", ["EDQUOT", "EFBIG", "ENOSPC"])
+def test_a_disk_that_takes_no_file_is_an_error_before_the_work(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quota, or a limit of the process, leaves free bytes of the disk that nobody may use."""
+    number = getattr(errno, fault)
+
+    def refuse(*arguments: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    with pytest.raises(DataError, match=rf"run\.npz cannot be written: {os.strerror(number)}\. Choose another place"):
+        check_free_space(tmp_path / "run.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_reserves_no_bytes_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    check_free_space(tmp_path / "run.npz")
+    monkeypatch.delattr(os, "posix_fallocate")
+    check_free_space(tmp_path / "run.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(

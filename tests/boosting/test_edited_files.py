@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from plain_stumps import PlainStumps
-from support.file_edits import edit_description, edited_content, packed, unpacked
+from support.file_edits import edit_description, edited_content, false_content, packed, unpacked
 from support.problems import reference_lpboost
 from support.speeds import many
 
@@ -95,6 +95,54 @@ def test_an_edited_checkpoint_is_refused_or_gone_on_from(name: str, tmp_path: Pa
     assert min(counts.values()) > 0, counts
 
 
+def count_of_lies(files: list[Path], count: int, use: Callable[[Path], object], path: Path) -> dict[str, int]:
+    """Use many files with lies: each is used, or refused in one line that names the file, in little memory."""
+    draws, counts = np.random.default_rng(5), {"used": 0, "refused": 0}
+    for number in range(count):
+        file, neighbour = (files[k] for k in draws.integers(len(files), size=2))
+        content, description = false_content(file, neighbour, draws)
+        path.write_bytes(content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", RuntimeWarning)
+                use(path)
+            counts["used"] += 1
+        except BoostoptError as refused:
+            counts["refused"] += 1
+            assert path.name in str(refused) and "\n" not in str(refused), (number, description, str(refused))
+        except Exception as failure:
+            raise AssertionError(f"lie {number} in {file.name}, {description}: {failure!r}") from failure
+    return counts
+
+
+@pytest.mark.thorough
+def test_lies_in_runs_are_refused_or_work(tmp_path: Path) -> None:
+    files = [tmp_path / f"{name}.npz" for name in RUNS]
+    for name, file in zip(RUNS, files, strict=True):
+        RUNS[name]().save(file)
+
+    def use(path: Path) -> None:
+        run = Run.load(path)
+        assert str(run.certificate) and run.trace.to_dict()
+        for bound in (run.certificate.lower, run.certificate.upper):
+            assert not np.isnan(bound)
+
+    counts = count_of_lies(files, many(1500, 100), use, tmp_path / "false.npz")
+    assert min(counts.values()) > 10, counts
+
+
+@pytest.mark.thorough
+def test_lies_in_models_are_refused_or_work(tmp_path: Path) -> None:
+    options: tuple[dict[str, Any], ...] = ({}, {"base": "tree2"}, {"base": "kernel"}, {"probability": True})
+    files = [tmp_path / f"model{k}.npz" for k in range(len(options))]
+    for file, option in zip(files, options, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            MarginBoostClassifier("lpboost", 0.5, 0.3, **option).fit(X, y).save(file)
+    counts = count_of_lies(files, many(3500, 100), use_model, tmp_path / "false.npz")
+    assert min(counts.values()) > 10, counts
+
+
 def use_model(path: Path) -> None:
     """Everything that may be asked of a classifier that was loaded."""
     model = MarginBoostClassifier.load(path)
@@ -175,10 +223,16 @@ def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, 
 
 @pytest.mark.parametrize(
     ("name", "value", "facts"),
-    [("majority", 0, "majority"), ("reason", None, "texts"), ("oracle", 1, "texts"), ("guarantee", "x", "numbers")],
+    [
+        ("majority", 0, "majority must be -1 or 1; got 0"),
+        ("reason", None, "reason must be a text; got None"),
+        ("oracle", 1, "oracle must be a text; got 1"),
+        ("guarantee", "x", "guarantee must be a finite number; got 'x'"),
+        ("guarantee", float("nan"), "guarantee must be a finite number; got nan"),
+    ],
 )
 def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any, facts: str) -> None:
-    with pytest.raises(DataError, match=rf"edited\.npz.*\b{facts}\b"):
+    with pytest.raises(DataError, match=rf"edited\.npz.*\b{facts}\)"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
 
 

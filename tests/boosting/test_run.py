@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import pickle
 import re
 import shutil
@@ -256,17 +257,26 @@ def test_a_distribution_that_is_none_proves_nothing(run_file: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "value", "facts"),
     [
-        (("state", "round"), None, "numbers"),
-        (("state", "value"), "high", "numbers"),
+        (("state", "round"), None, "state.round must be a count; got None"),
+        (("state", "value"), "high", "state.value must be a number; got .high."),
         (("given", "nu"), 1000, "1000"),
         (("final", "weights"), "best", "final"),
         (("hypotheses",), [], "hypotheses"),
         (("trace",), {}, "'round'"),
-        (("history",), None, "NoneType"),
+        (("history",), None, "history must be an object with names; got None"),
         (("bounds", "upper"), -1.0, "contradict"),
         (("formulation",), "unheard", "'unheard'"),
         (("update",), "sideways", "'sideways'"),
         (("epsilon",), -1.0, "epsilon"),
+        (("state", "soft_margin"), 0.9, r"state\.soft_margin must be .*, that of state\.w; got 0\.9\b"),
+        (("state", "soft_margin"), math.nan, r"state\.soft_margin must be a number; got nan\b"),
+        (("state", "round"), 2**70, r"state\.round must be a count; got 1180591620717411303424\b"),
+        (("bounds", "smallest_edge"), math.nan, r"bounds\.smallest_edge must be a number; got nan\b"),
+        (("state", "unheard"), 1, r"state must have no 'unheard', which this version does not know\b"),
+        (("digest",), None, "digest must be a text; got None"),
+        (("oracle_state",), [1], r"oracle_state must be an object with names; got \[1\]"),
+        (("nus",), [math.inf], "nus must be a finite number; got inf"),
+        (("state", "w"), {"array": "a99"}, "arrays must have one with the name 'a99'; got none"),
     ],
     ids=str,
 )
@@ -285,14 +295,19 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, run_file: 
     def not_finite(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"][name]["array"]][0] = np.nan
 
-    with pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*weights.*finite"):
+    with pytest.raises(
+        DataError, match=rf"{re.escape(str(run_file))}; .*state.{name} must be .*finite numbers.*; got nan"
+    ):
         Run.load(forge_file(run_file, not_finite))
 
     def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         array_name = about["state"][name]["array"]
         arrays[array_name] = np.ones(N + 1)
 
-    with typechecker.unchecked(), pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*weights.*size"):
+    with (
+        typechecker.unchecked(),
+        pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*state.{name} must have .*; got "),
+    ):
         Run.load(forge_file(run_file, too_short))
 
 

@@ -255,10 +255,10 @@ def test_runs_are_stored_continued_and_verified(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("right_sides", [100.0], "damaged"),
+        ("right_sides", [100.0], r"\bright_sides\b.* as many\b.*\[100\.0\]"),
         ("right_sides", [100.0, 100.0, 100.0], "contradict"),
         ("right_sides", [0.4, 0.01, 0.011], r"\bmake the run again\b"),
-        ("right_sides", [math.nan, 0.0, 0.0], "damaged"),
+        ("right_sides", [math.nan, 0.0, 0.0], r"\bright_sides\b.*\bfinite\b.*\bnan\b"),
         ("row_errors", [-1.0, 0.0, 0.0], "negative"),
         ("max_price", math.inf, "finite"),
         ("max_price", 50.0, r"\bmake the run again\b"),
@@ -287,7 +287,8 @@ def with_changed_margins(file: Path, rows: slice) -> None:
     U[rows] = 1.0
     content[place] = U
     w = content[about["state"]["w"]["array"]]
-    content[about["state"]["m"]["array"]] = U[:, : len(w)] @ w
+    content[about["state"]["m"]["array"]] = m = U[:, : len(w)] @ w
+    about["state"]["soft_margin"] = float(np.sort(m)[:15].mean() / w.sum())  # nu is 15
     about["bounds"]["upper"] = 1e3
     content["meta"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     np.savez(file, **content)

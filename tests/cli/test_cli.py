@@ -1259,3 +1259,33 @@ def test_each_file_of_a_folder_is_an_entry(folder: str, entries: set[str]) -> No
 def test_commands_are_listed_by_name() -> None:
     names = re.findall(r"^  ([a-z-]+)  ", run("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     assert len(names) > 10 and names == sorted(names)
+
+
+INTERRUPTED_COMMAND = """
+import sys, types
+
+def run():
+    print("half of the results")
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+sys.modules["boostopt.cli"] = types.SimpleNamespace(main=run)
+from boostopt.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_in_code_of_a_text_ends_with_the_status(tmp_path: Path) -> None:
+    """`python -m` ends by the signal if the interrupt passed through `exec` of a text, as dataclasses call it."""
+    (tmp_path / "command.py").write_text(INTERRUPTED_COMMAND)
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    done = subprocess.run(
+        [sys.executable, "-m", "command"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "half of the results\n", "")

@@ -49,6 +49,13 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def saved_stumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "stumps.npz"
+    fitted().save(path)
+    return path
+
+
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return description and arrays."""
     with np.load(path) as file:
@@ -242,6 +249,59 @@ def test_a_description_that_says_something_else_is_refused(
     load(write(tmp_path / "same.npz", about, arrays))
     with pytest.raises(DataError, match="expected a "):
         load(write(tmp_path / "m.npz", set_in(about, place, value), arrays))
+
+
+CERTIFICATE = (*PART, "certificate")
+
+LIES: dict[str, tuple[tuple[Any, ...], Any, str]] = {
+    "a negative eta": (("parameters", "eta"), -1, r"\beta\b.*\[1e-100, 1e\+100\].* -1\b"),
+    "a zero eta": (("parameters", "eta"), 0.0, r"\beta\b.*\[1e-100, 1e\+100\].* 0\.0\b"),
+    "an unknown backend": (("parameters", "backend"), "evil", r"\bbackend\b.*\bname\b.*'evil'"),
+    "a backend of no name": (("parameters", "backend"), 1, r"\bbackend\b.*\bname\b.* 1\b"),
+    "an unknown base": (("parameters", "base"), "stumps", r"\bbase\b.*\bname\b.*'stumps'"),
+    "unknown final weights": (("parameters", "final_weights"), "best", r"\bfinal_weights\b.*'best'.*\bscaled\b"),
+    "a negative seed": (("parameters", "random_state"), -1, r"\brandom_state\b.* -1\b"),
+    "a seed of 33 bits": (("parameters", "random_state"), 2**32, r"\brandom_state\b.* 4294967296\b"),
+    "another formulation of the parameters": (
+        ("parameters", "formulation"),
+        "svm",
+        r"\bformulation\b.*\berlpboost; got svm\b",
+    ),
+    "another formulation of the part": ((*PART, "formulation"), "svm", r"\bformulation\b.*\bsvm; got erlpboost\b"),
+    "another number of rounds": (("rounds",), 1234, r"\brounds\b.*\bparts\b.* 1234\b"),
+    "versions that are a number": (("versions",), -1e308, r"\bversions\b.* -1e\+308\b"),
+    "a version that is a number": (("versions", "numpy"), 2, r"\bversions\b.*\btext\b.* 2\b"),
+    "a key more": (("sigmoid",), None, r"\bsigmoid\b.*\bknow\b"),
+    "a key more of the part": ((*PART, "weights"), None, r"\bweights\b.*\bknow\b"),
+    "a key more of a hypothesis": ((*HYPOTHESIS, "scale"), 1.0, r"\bstump\b.*\bscale\b"),
+    "half of a character": ((*PART, "reason"), "\ud800", r"\breason\b.*\btext\b"),
+    "an infinite upper bound with a proof": ((*CERTIFICATE, "upper"), math.inf, r"\bupper\b.*\bd\b.* inf\b"),
+    "a soft margin above 1": ((*CERTIFICATE, "upper"), 1.5, r"\bsoft margin\b.* 1\.5\b"),
+    "a soft margin below -1": ((*CERTIFICATE, "lower"), -1.5, r"\bsoft margin\b.*\[-1\.5\b"),
+    "no proof of the upper bound": ((*CERTIFICATE, "d"), None, r"\bupper\b.*\bd\b"),
+    "a distribution that is none": ((*CERTIFICATE, "d"), {"array": "half"}, r"\bdistribution\b.*\bsum 0\.5\b"),
+    "a distribution with a negative weight": ((*CERTIFICATE, "d"), {"array": "negative"}, r"\bdistribution\b.* -1\b"),
+}
+"""Values that no fit stores: the place, the value, and what the message must name."""
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_values_that_no_fit_stores_are_refused_with_their_field(saved_stumps: Path, name: str, tmp_path: Path) -> None:
+    about, arrays = contents(saved_stumps)
+    d = arrays[about["parts"][0]["certificate"]["d"]["array"]]
+    arrays |= {"half": 0.5 * d, "negative": np.append(d, -1.0)}
+    place, value, facts = LIES[name]
+    with pytest.raises(DataError, match=rf"\bwhole\b.*\bf\.npz\b.*{facts}") as refused:
+        load(write(tmp_path / "f.npz", set_in(about, place, value), arrays))
+    assert "\n" not in str(refused.value)
+
+
+def test_backends_and_bases_that_are_not_of_boostopt_are_not_in_the_file(tmp_path: Path) -> None:
+    model = fitted()
+    model.save(tmp_path / "m.npz")
+    assert (load(tmp_path / "m.npz").base, load(tmp_path / "m.npz").backend) == ("stump", "auto")
+    model.set_params(backend="solver of a plug-in", base="oracle of a plug-in").save(tmp_path / "m.npz")
+    assert (load(tmp_path / "m.npz").base, load(tmp_path / "m.npz").backend) == (None, None)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, "shape", "type", "zero"])

@@ -331,3 +331,10 @@ def test_a_file_of_resume_of_before_is_read_whole_and_gone_on_with(tmp_path: Pat
     shutil.copy(SAVED / "ledger_of_all_kinds.jsonl", path)
     assert list(ResultsLog(path, about, read.boostopt).finished_records.values()) == list(read.runs)
     assert path.read_bytes() == (SAVED / "ledger_of_all_kinds.jsonl").read_bytes()
+
+
+def test_halves_of_characters_which_no_table_can_print_are_refused(tmp_path: Path) -> None:
+    document = json.loads(compared().to_json())
+    document["formulation"] = "\ud800"
+    with pytest.raises(DataError, match=r"file\.json\b.*\bformulation must be a text; got '\\ud800'"):
+        load_results(create_file(tmp_path, json.dumps(document)))

@@ -23,6 +23,12 @@ LABELS: dict[str, tuple[Any, str]] = {
     "decimals": ([decimal.Decimal(0), decimal.Decimal(1)] * 2, r"all texts; got Decimal\('1'\)"),
     "complex numbers": (np.ones(4) * 1j, r"real labels; got complex128\. Pass y\.real"),
     "dates": ([datetime.date(2020, 1, day) for day in (1, 1, 2, 2)], r"all texts; got datetime\.date"),
+    "numbers and NaT": (
+        np.array([1, 0, np.datetime64("NaT"), 1], object),
+        r"got NaT at row 2\. Leave out",
+    ),
+    "dates of NumPy": (np.array([np.datetime64("2020-01-01"), 1, 0, 1], object), r"all texts; got .*2020-01-01"),
+    "complex numbers of NumPy": (np.array([np.complex128(1), 1, 0, 1], object), r"all texts; got 1\+0j"),
     "one class": (["a"] * 4, r"at least two classes; got 1 class, 'a'\."),
 }
 """Labels that are none, and a pattern of the message."""
@@ -37,6 +43,7 @@ WEIGHTS: dict[str, tuple[Any, str]] = {
     "zeros": ([0] * 4, r"not all zero; .*sum 0\."),
     "texts": (["1"] * 4, r"must be 4 numbers\b.*<U1"),
     "times": (np.zeros(4, "datetime64[D]"), r"must be 4 numbers\b.*datetime64\[D\]"),
+    "times among objects": (np.array([1, 1, 1, np.datetime64("2020-01-01")], object), r"must be 4 numbers: .* dates\b"),
     "complex numbers": (np.ones(4) * 1j, r"must be 4 numbers\b.*complex128"),
 }
 """Weights that are none, and a pattern of the message."""
@@ -65,6 +72,16 @@ def test_missing_values_of_pandas_are_no_labels() -> None:
             MarginBoostClassifier().fit(X, y)
         whole = y.fillna(y[0])
         assert list(MarginBoostClassifier(epsilon=0.5).fit(X, whole).classes_) == sorted(set(whole))
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[D]", "object"])
+def test_dates_are_no_targets(kind: str) -> None:
+    days = np.array(["2020-01-01", "2021-01-01", "2022-01-01", "2020-01-01"], "datetime64[D]")
+    y: Any = (days - days[0]).astype(kind) if kind == "timedelta64[D]" else days.astype("datetime64[D]")
+    if kind == "object":
+        y = np.array(list(days), dtype=object)
+    with pytest.raises(ProblemError, match=r"targets y must be numbers; got dates\b.*\bdays after\b"):
+        MarginBoostRegressor().fit(X, y)
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

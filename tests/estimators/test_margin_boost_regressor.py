@@ -70,6 +70,9 @@ def test_predictions_need_no_examples_and_certificates_are_verified(tmp_path: Pa
     model.save_certificate(tmp_path / "proof.json", X, Y)
     assert verify(tmp_path / "proof.json", model.class_of(X, Y))
     assert not verify(tmp_path / "proof.json", model.class_of(X, -Y))
+    for rows, targets in ((X[1:], Y[1:]), (X, -Y)):
+        with pytest.raises(OptionError, match=r"\bsave_certificate\b.*\bPass X, y and sample_weight as to fit\b"):
+            model.save_certificate(tmp_path / "other.json", rows, targets)
     assert str(model.interval_).startswith("the least mean of the 30 largest absolute residuals lies in [")
     loaded = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import warnings
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostopt import MarginWarning, verify
+from boostopt import DataError, MarginWarning, verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
 from boostopt.estimators import MarginBoostClassifier
@@ -171,6 +172,20 @@ def test_a_checkpoint_and_a_warm_start_keep_the_chosen_nu(tmp_path: Path) -> Non
         warnings.simplefilter("ignore", MarginWarning)
         again.fit(X, NOISY)
     assert again.nu_ == first_nu
+
+
+@pytest.mark.parametrize("nu", ["margin", "auto", 0.2])
+def test_a_full_disk_is_found_before_nu_is_chosen(nu: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise AssertionError("a run began before the disk was found to be full")
+
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=4096))
+    for name in ("fit_classes", "choose_nu_by_margin", "cross_validate_nu"):
+        monkeypatch.setattr(f"boostopt.estimators.margin_boost.{name}", fail)
+    with pytest.raises(DataError, match=r"run\.npz cannot be written: .* it has 4,096\. Delete files"):
+        fitted(NOISY, nu=nu, checkpoint=tmp_path / "run.npz")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_formulation_without_nu_and_a_booster_are_fitted_once() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import pickle
 import re
 import tracemalloc
@@ -161,6 +163,23 @@ def test_a_file_that_cannot_be_filled_leaves_what_was_there(tmp_path: Path) -> N
     assert (tmp_path / "codes.npy").read_text() == content
     with pytest.raises(DataError, match=r"\bmissing/codes\.npy\b.*\bwritten\b"):
         BinnedStumps(noisy()[0], y, codes=tmp_path / "missing" / "codes.npy")
+
+
+def test_codes_that_a_full_disk_cannot_take_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mapped file without space for its pages ended the process."""
+    X, y, _ = noisy()
+    sizes = list[int]()
+
+    def refuse(descriptor: int, offset: int, size: int) -> None:
+        sizes.append(size)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
+    with pytest.raises(
+        DataError, match=r"codes\.npy cannot be written: No space left on device\. Choose another place"
+    ):
+        BinnedStumps(X, y, codes=tmp_path / "codes.npy")
+    assert sizes[0] > X.size and not list(tmp_path.iterdir())
 
 
 def test_copies_are_multiplicities_and_multiplicity_0_is_left_out() -> None:

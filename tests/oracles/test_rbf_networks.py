@@ -107,12 +107,12 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
     assert again == transform and hash(again) == hash(transform) and again != RBFHypothesis(3, "clip", ONE)
     np.testing.assert_array_equal(again(X), transform(X))
     for invalid, reason in (
-        ({"widths": np.array([1.0, -1.0])}, "ProblemError"),
-        ({"number": 0.5}, "TypeError"),
-        ({"values": "step"}, "OptionError"),
-        ({"centres": None}, "TypeError"),
+        ({"widths": np.array([1.0, -1.0])}, r"\bwidths\b"),
+        ({"number": 0.5}, r"\bnumber must be a whole number; got 0\.5\b"),
+        ({"values": "step"}, r"\bvalues\b.*'step'"),
+        ({"centres": None}, r"\bcentres\b.*\breal\b.*\bobject\b"),
     ):
-        with pytest.raises(DataError, match=rf"\brbf\b.*`state`.*\b{reason}: "):
+        with pytest.raises(DataError, match=rf"\brbf\b.*`state`.*{reason}"):
             shipped_from_state({**state, **invalid})
 
 

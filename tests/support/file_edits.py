@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -85,7 +87,7 @@ def edit_array(arrays: dict[str, np.ndarray], rng: np.random.Generator) -> str:
     return f"{name}: {array.dtype} of {array.shape}"
 
 
-def cast_array(array: np.ndarray, kind: str) -> np.ndarray:
+def cast_array(array: np.ndarray, kind: Any) -> np.ndarray:
     try:
         return array.astype(kind)
     except (ValueError, TypeError):
@@ -99,3 +101,82 @@ def edited_content(path: Path, rng: np.random.Generator) -> tuple[bytes, str]:
     for _ in range(int(rng.integers(1, 3))):
         descriptions.append(edit_array(arrays, rng) if arrays and rng.integers(2) else edit_description(about, rng))
     return packed(about, arrays), "; ".join(descriptions)
+
+
+HUGE_VALUES: tuple[Any, ...] = (
+    *(2**31, 2**53 + 1, 2**62, 2**63 - 1, 2**63, 2**70, -(2**63), 1e308, float("nan"), float("inf"), -0.0, 5e-324),
+    *(True, None, "\ud800"),
+)
+"""Values beyond the ranges of integers and floats, and a text that cannot be printed."""
+
+
+def paths(value: Any, start: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of all values in a description."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield (*start, key)
+            yield from paths(value[key], (*start, key))
+
+
+def value_at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def lie(about: Any, arrays: dict[str, np.ndarray], neighbour: Any, stale: Any, rng: np.random.Generator) -> str:
+    """Change a description or its arrays so that they are plausible and false; return what was done.
+
+    `neighbour` and `stale` are the description and the arrays of another file.
+    """
+    everywhere = list(paths(about))
+    path = everywhere[rng.integers(len(everywhere))]
+    inside, key = value_at(about, path[:-1]), path[-1]
+    name = list(arrays)[rng.integers(len(arrays))]
+    array = arrays[name]
+    match int(rng.integers(8)):
+        case 0:
+            candidates = [place for place in paths(neighbour) if place[-1] == key] or list(paths(neighbour))
+            inside[key] = copy.deepcopy(value_at(neighbour, candidates[rng.integers(len(candidates))]))
+        case 1:
+            references = [place for place in everywhere if place[-1] == "array"]
+            first, second = (references[k] for k in rng.integers(len(references), size=2))
+            one, two = value_at(about, first[:-1]), value_at(about, second[:-1])
+            one["array"], two["array"] = two["array"], one["array"]
+        case 2:
+            arrays[name] = stale[list(stale)[rng.integers(len(stale))]]
+        case 3:
+            kind = ["f4", "i4", "u8", "f2", array.dtype.newbyteorder(">"), "F"][rng.integers(6)]
+            with np.errstate(all="ignore"):
+                arrays[name] = np.asfortranarray(array) if kind == "F" else cast_array(array, kind)
+        case 4:
+            arrays[name] = array[::-1].copy() if array.ndim else array
+        case 5:
+            inside[key] = HUGE_VALUES[rng.integers(len(HUGE_VALUES))]
+        case 6:
+            arrays[name] = np.zeros([(1 << 16,), (0, 5), (1, 1 << 16), ()][rng.integers(4)], array.dtype)
+        case _:
+            if isinstance(inside, dict):
+                inside[f"{key}_"] = inside.pop(key)
+            else:
+                inside.reverse()
+    return f"{path}, {name}"
+
+
+def false_content(path: Path, neighbour: Path, rng: np.random.Generator) -> tuple[bytes, str]:
+    """A saved file with one or two lies, and sometimes a member that is cut off, and where they are."""
+    (about, arrays), (another, stale) = unpacked(path), unpacked(neighbour)
+    descriptions = [lie(about, arrays, another, stale, rng)]
+    if rng.integers(3) == 0 and list(paths(about)) and arrays:
+        descriptions.append(edit_description(about, rng))
+    content = packed(about, arrays)
+    if rng.integers(8):
+        return content, "; ".join(descriptions)
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
+        names = source.namelist()
+        short = names[rng.integers(len(names))]
+        for name in names:
+            member = source.read(name)
+            target.writestr(name, member[: rng.integers(len(member))] if name == short else member)
+    return out.getvalue(), f"{short} cut off"

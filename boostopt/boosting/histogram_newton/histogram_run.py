@@ -31,14 +31,14 @@ from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSoftMargin
 from boostopt.boosting.run.initial_run_data import check_checkpoint_matches, initial_record
 from boostopt.boosting.run.progress_line import progress_line
-from boostopt.boosting.run.run import FILE_READERS, Run
+from boostopt.boosting.run.run import FILE_READERS, DifferentExamples, Run
 from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_file import HISTOGRAM_KIND, remove_partial_files, warn_of_change
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.run.trace import Trace, TraceRow
 from boostopt.boosting.run.weight_history import History, Sparse, StoredRound
-from boostopt.errors import DataError, OptionError, ProblemError, reason_of, require_not_none
+from boostopt.errors import DataError, ProblemError, reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.base import Column, Hypothesis, HypothesisClass, Oracle, check_oracle, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
@@ -208,7 +208,7 @@ class HistogramRun(Run):
                 raise ValueError(f"{oracle_summary} of {oracle_summary.N} examples")
             bounds, lower = stored_run.recompute_bounds(oracle, rows, self._objective)
         except ValueError as failure:
-            raise OptionError(
+            raise DifferentExamples(
                 f"the oracle must have the examples and the class of the run, {stored_oracle} with "
                 f"{stored_oracle.N} examples; got {reason_of(failure)}. Make the oracle from the same data, "
                 "with the same labels and weights."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,7 +19,21 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.files import Keys, write_atomically, write_npz
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import (
+    DESCRIPTION,
+    parse_array,
+    parse_bound,
+    parse_count,
+    parse_entries,
+    parse_finite,
+    parse_flag,
+    parse_integer,
+    parse_keys,
+    parse_list,
+    parse_or_null,
+    parse_sign,
+    parse_text,
+)
 from boostopt._utils.validation import check_path
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem, exact_objective_of_problem
@@ -27,6 +42,7 @@ from boostopt.boosting.objectives.class_upper_bound import UpperBound, check_hyp
 from boostopt.boosting.objectives.exact_objective import ExactObjective
 from boostopt.boosting.run.checkpoint_writer import CheckpointWriter
 from boostopt.boosting.run.run_file import (
+    COMMON_READERS,
     FORMAT,
     HISTOGRAM_KIND,
     META,
@@ -35,14 +51,17 @@ from boostopt.boosting.run.run_file import (
     formulation_from_json,
     formulation_to_json,
     insert_arrays,
+    parse_floats,
+    parse_integers,
     read_run_file,
     require,
-    require_numbers,
 )
+from boostopt.errors import short_repr
 from boostopt.oracles.base import Hypothesis, HypothesisClass
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.distributed.oracle_without_rows import OracleWithoutRows
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
+from boostopt.programs.parameters import LARGEST, SMALLEST
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_BITS, MARGIN_SCALE, N_BINS, MarginGrid
 from boostopt.rows.row_block import Split
@@ -81,8 +100,67 @@ RECORD_KEYS = Keys(
 )
 """The numbers of the record of an evaluation; a file has them in this order, without the keys."""
 
+COUNTS = ("rows", "hypotheses", "active", "level")
+"""The numbers of the record of an evaluation that are counts."""
+
+FRACTION_DIGITS = re.compile("-?[0-9]{1,4000}")
+"""The numerator or the denominator of a fraction as a text; Python converts no more digits by default."""
+
+MAX_LEVEL = 1000
+"""The largest smoothing level; eta times 2^-level is positive for levels up to it."""
+
 MAX_CHECKPOINT_SECONDS = 1.0
 """The largest number of seconds between checkpoints; writing one takes some milliseconds."""
+
+
+_parse_fraction_texts = parse_entries(parse_text)
+
+_parse_histogram_run = parse_keys(
+    {
+        **COMMON_READERS,
+        "oracle": parse_keys(
+            {
+                "words": parse_text,
+                "N": parse_count,
+                "total": parse_finite,
+                "majority": parse_sign,
+                "reflexive": parse_flag,
+            }
+        ),
+        "splits": parse_array(np.int64, 2),
+        "stand": parse_keys(
+            {
+                "W": parse_integers,
+                **dict.fromkeys(("level", "count", "waited", "nearer"), parse_count),
+                **dict.fromkeys(("total", "gamma", "spread"), parse_finite),
+                **dict.fromkeys(("least", "stage"), parse_bound),
+            },
+            optional=("spread",),
+        ),
+        "lower": _parse_fraction_texts,
+        "W": parse_or_null(parse_integers),
+        "sum": parse_finite,
+        "proof": parse_or_null(
+            parse_keys(
+                {
+                    "upper": _parse_fraction_texts,
+                    "cost": _parse_fraction_texts,
+                    "W": parse_integers,
+                    "origin": parse_integer,
+                    "shift": parse_count,
+                    "table": parse_integers,
+                    "total": parse_count,
+                },
+                optional=("cost",),
+            )
+        ),
+        "glances": parse_entries(parse_list),
+        "sizes": parse_integers,
+        "kept": parse_floats,
+    },
+    optional=("page", "limits"),
+)
+"""Reader of a run by histogram Newton."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +252,10 @@ class StoredHistogramRun:
             The file is missing or damaged, is not a saved histogram run, or was written by another version.
         """
         source, content, arrays = read_run_file(path, (HISTOGRAM_KIND, FORMAT))
-        return decode_run(source, lambda: _run_from_json(insert_arrays(content, arrays), formulation))
+        return decode_run(
+            source,
+            lambda: _run_from_json(_parse_histogram_run(insert_arrays(content, arrays), DESCRIPTION), formulation),
+        )
 
     def recompute_bounds(
         self, oracle: BinnedClass, rows: BinnedRows, objective: ExactObjective
@@ -263,9 +344,10 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
 
 
 def _fraction_from_json(texts: Sequence[Any]) -> Fraction:
-    require(all(isinstance(text, str) for text in texts), "a bound is not a fraction")
+    expected = f"lower, proof.upper and proof.cost must be fractions, two texts of digits; got {short_repr(texts)}"
+    require(len(texts) == 2 and all(FRACTION_DIGITS.fullmatch(text) for text in texts), expected)
     numerator, denominator = map(int, texts)
-    require(denominator > 0, "a bound is not a fraction")
+    require(denominator > 0, expected)
     return Fraction(numerator, denominator)
 
 
@@ -278,100 +360,100 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
         exact_objective_of_problem(problem, float(summary["total"])) is not None,
         "histogram Newton does not support the problem",
     )
-    _require_kinds([summary["N"]], [summary["total"], summary["majority"]])
-    require(
-        isinstance(summary["words"], str) and summary["majority"] in (-1, 1) and isinstance(summary["reflexive"], bool),
-        "the class has no words, no majority, or does not say whether it has negations",
-    )
     oracle = OracleWithoutRows(
         summary["words"], summary["N"], float(summary["total"]), summary["majority"], summary["reflexive"]
     )
-    splits = tuple(Split(*map(read_integer, row)) for row in content["splits"])
     hypotheses = [hypothesis_from_state(state) for state in content["hypotheses"]]
-    require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
-    sizes = content["sizes"].tolist()
-    offsets = np.cumsum([0, *sizes]).tolist()
-    require(offsets[-1] == len(content["kept"]), "the number of the weights is wrong")
-    weights_by_iteration = [np.asarray(content["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(offsets)]
+    shape = content["splits"].shape
+    require(shape == (len(hypotheses), 3), f"splits must have the shape {(len(hypotheses), 3)}; got {shape}")
+    splits = tuple(Split(*row) for row in content["splits"].tolist())
+    sizes, n_kept = content["sizes"].tolist(), len(content["kept"])
+    is_partition = min(sizes, default=0) >= 0 and max(sizes, default=0) <= len(splits) and sum(sizes) == n_kept
+    require(is_partition, f"sizes must be counts with the sum {n_kept}, the length of kept; got {short_repr(sizes)}")
+    offsets = itertools.accumulate(sizes, initial=0)
+    weights_by_iteration = [content["kept"][i:j] for i, j in itertools.pairwise(offsets)]
     W = content["W"]
     snapshot = Snapshot(
         splits,
         _state_from_json(content["stand"], len(splits)),
         ExactBounds(
             _fraction_from_json(content["lower"]),
-            None if W is None else _integer_weights_from_json(W, len(splits)),
+            None if W is None else _integer_weights_from_json("W", W, len(splits)),
             float(content["sum"]),
             None if content["proof"] is None else _upper_bound_from_json(content["proof"], splits),
         ),
         [_log_record_from_json(row) for row in content["glances"]],
         weights_by_iteration,
     )
-    require(isinstance(content["reason"], str), "the reason is not a text")
-    require(content["proof"] is not None or W is None, "it has weights without a distribution")
+    require(content["proof"] is not None or W is None, "W must be null where proof is; got weights")
     require(
-        W is not None or _fraction_from_json(content["lower"]) == ExactBounds().lower,
-        "it has a soft margin without weights",
+        W is not None or snapshot.bounds.lower == ExactBounds().lower,
+        f"lower must be {ExactBounds().lower} where W is null; got {snapshot.bounds.lower}",
     )
-    require(W is None or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS}")
+    require(
+        W is None or W.sum() == MARGIN_SCALE, f"W must have the sum 2^{MARGIN_BITS}; got {0 if W is None else W.sum()}"
+    )
     lower, upper, total = snapshot.bounds.lower, snapshot.bounds.upper, snapshot.bounds.weight_sum
-    require(W is None or -1 <= lower <= upper <= 1, "the bounds are not an interval in [-1, 1]")
-    require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
+    interval = f"[{float(lower):.10g}, {upper:.10g}]"
+    require(
+        W is None or -1 <= lower <= upper <= 1, f"lower and proof.upper must be an interval in [-1, 1]; got {interval}"
+    )
+    require(0.0 < total, f"sum must be positive; got {total}")
     n_evaluations = sum(record.rows == oracle.N and record.active > 0 for record in snapshot.log)
-    require(n_evaluations == len(weights_by_iteration), "the weights belong to another number of evaluations")
+    n_stored = len(weights_by_iteration)
+    require(
+        n_evaluations == n_stored, f"sizes must be those of the weights of {n_evaluations} evaluations; got {n_stored}"
+    )
     return StoredHistogramRun(problem, oracle, hypotheses, snapshot, content["reason"], formulation_digest)
 
 
 def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState:
     """Parse a solver state with at most `max_length` weights."""
-    _require_kinds(
-        [content[name] for name in ("level", "count", "waited", "nearer")],
-        [content[name] for name in ("total", "least", "gamma", "stage")] + [content.get("spread", 0.0)],
-    )
-    W = _integer_weights_from_json(content["W"], max_length)
-    require(not W.any() or W.sum() == MARGIN_SCALE, f"the weights do not sum to 2^{MARGIN_BITS} or 0")
+    W = _integer_weights_from_json("stand.W", content["W"], max_length)
+    is_scaled = not W.any() or W.sum() == MARGIN_SCALE
+    require(is_scaled, f"stand.W must have the sum 2^{MARGIN_BITS} or 0; got {W.sum()}")
     state = replace(SolverState(**STATE_KEYS.from_file(content)), integer_weights=W)
-    is_valid = (
-        0.0 < state.weight_sum < math.inf
-        and abs(state.edge_bound) <= 2.0
-        and min(state.reference_gap, state.gap_at_last_increase) >= -1.0
-    )
-    is_valid = is_valid and 0.0 <= state.spread <= 1.0
-    require(is_valid, "some numbers cannot belong to a run")
+    for name, value, low, high in (
+        ("level", state.level, 0, MAX_LEVEL),
+        ("total", state.weight_sum, SMALLEST, LARGEST),
+        ("gamma", state.edge_bound, -2.0, 2.0),
+        ("least", state.reference_gap, -1.0, math.inf),
+        ("stage", state.gap_at_last_increase, -1.0, math.inf),
+        ("spread", state.spread, 0.0, 1.0),
+    ):
+        require(low <= value <= high, f"stand.{name} must lie in [{low:g}, {high:g}]; got {value:g}")
     return state
 
 
 def _log_record_from_json(row: Sequence[Any]) -> EvaluationRecord:
     """Parse the record of an evaluation."""
-    _require_kinds(row[:4], row[4:])
-    return EvaluationRecord(**RECORD_KEYS.from_file(dict(zip(RECORD_KEYS.attributes, row, strict=True))))
-
-
-def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
-    """Raise unless all counts are non-negative integers and all numbers are numbers."""
-    require(all(type(count) is int and count >= 0 for count in counts), "a count is not a whole number of at least 0")
-    require_numbers(numbers)
+    n_numbers = len(RECORD_KEYS.attributes)
+    require(len(row) == n_numbers, f"each of the glances must be {n_numbers} numbers; got {short_repr(list(row))}")
+    entries = dict(zip(RECORD_KEYS.attributes, row, strict=True))
+    for name, value in entries.items():
+        (parse_count if name in COUNTS else parse_bound)(value, f"glances.{name}")
+    return EvaluationRecord(**RECORD_KEYS.from_file(entries))
 
 
 def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) -> UpperBound:
     """Parse an upper bound, which proves nothing before the rows confirm it."""
-    W, table = _integer_weights_from_json(content["W"], len(splits)), content["table"]
-    require(table.shape == (N_BINS + 2,) and table.dtype.kind == "i", "the weights belong to other bins")
-    grid = MarginGrid(read_integer(content["origin"]), read_integer(content["shift"]))
+    W, table = _integer_weights_from_json("proof.W", content["W"], len(splits)), content["table"]
+    require(len(table) == N_BINS + 2, f"proof.table must be {N_BINS + 2} weights; got {len(table)}")
+    grid = MarginGrid(content["origin"], content["shift"])
+    is_inside = abs(grid.origin) <= MARGIN_SCALE and grid.log2_bin_width <= MARGIN_BITS
     require(
-        abs(grid.origin) <= MARGIN_SCALE and 0 <= grid.log2_bin_width <= MARGIN_BITS,
-        "the window lies outside the margins",
+        is_inside, f"proof.origin and proof.shift must be a window of margins; got {grid.origin}, {content['shift']}"
     )
+    require(content["total"] > 0, "proof.total must be positive; got 0")
     edge, cost = _fraction_from_json(content["upper"]), _fraction_from_json(content.get("cost", ["0", "1"]))
-    return UpperBound(edge, cost, splits[: len(W)], W, grid, table.astype(np.int64), read_integer(content["total"]))
+    return UpperBound(edge, cost, splits[: len(W)], W, grid, table, content["total"])
 
 
-def _integer_weights_from_json(values: Array, max_length: int) -> Int[Array, " t"]:
-    """Parse integer weights of at most `max_length` hypotheses."""
-    is_integer = values.ndim == 1 and len(values) <= max_length and (values.dtype.kind == "i" or len(values) == 0)
-    require(
-        is_integer and bool(((values >= 0) & (values <= MARGIN_SCALE)).all()),
-        "the weights are not whole numbers in their range",
-    )
-    W = values.astype(np.int64)
-    require(W.sum() <= MARGIN_SCALE, f"the sum of the weights is above 2^{MARGIN_BITS}")
+def _integer_weights_from_json(label: str, W: Array, max_length: int) -> Int[Array, " t"]:
+    """Return integer weights of at most `max_length` hypotheses, with a sum of at most the scale of margins."""
+    require(len(W) <= max_length, f"{label} must have at most {max_length} weights; got {len(W)}")
+    smallest, total = int(W.min(initial=0)), sum(W.tolist())
+    expected = f"whole numbers from 0 with a sum of at most 2^{MARGIN_BITS}"
+    require(smallest >= 0, f"{label} must be {expected}; got {smallest}")
+    require(total <= MARGIN_SCALE, f"{label} must be {expected}; got the sum {total}")
     return W

@@ -194,7 +194,10 @@ def _from_checkpoint(
             f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: "
             f"{reason_of(failure)}. Move the file away, or pass the path of a new file."
         ) from failure
-    check_stored_margins(record.pool, oracle)
+    try:
+        check_stored_margins(record.pool, oracle)
+    except DataError as failure:
+        raise DataError(f"expected a checkpoint of this run in {Path(checkpoint)}; {failure}") from failure
     # The oracle recomputes the bound instead of trusting the file.
     bounds = recomputed_bounds(record.state.bounds, problem, oracle)
     # The former reason is removed, because the limits may have changed.

@@ -49,6 +49,10 @@ LP_TOL = 1e-9
 """The target gap of the final linear program."""
 
 
+class DifferentExamples(OptionError):
+    """An oracle has other examples than the run, or another class."""
+
+
 class Run:
     """A run of boosting.
 
@@ -233,7 +237,7 @@ class Run:
         formulation = record.problem.formulation
         if oracle.digest != record.digest:
             limits = ", with the same limits: LimitedClass(oracle, limits)"
-            raise OptionError(
+            raise DifferentExamples(
                 f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
                 f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same "
                 f"data{limits if isinstance(formulation, LimitedWeights) else ''}."

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -29,6 +29,22 @@ from boostopt._utils.files import (
     write_atomically,
     write_plain_npz,
 )
+from boostopt._utils.json_values import (
+    DESCRIPTION,
+    Reader,
+    parse_array,
+    parse_bound,
+    parse_count,
+    parse_entries,
+    parse_finite,
+    parse_flag,
+    parse_keys,
+    parse_object,
+    parse_or_null,
+    parse_sign,
+    parse_text,
+    unexpected,
+)
 from boostopt._utils.user_modules import is_python_file_path, text_digest
 from boostopt._utils.validation import check_path
 from boostopt.backends import get_backend
@@ -41,10 +57,12 @@ from boostopt.boosting.run.run_data import RunData
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import History
-from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of
+from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound, reason_of, short_repr
+from boostopt.oracles.feature_validation import FeatureHypothesis
 from boostopt.oracles.hypothesis_serialization import hypothesis_from_state, to_state
-from boostopt.programs.boosting_spec import FinalWeights, UpdateKind
+from boostopt.programs.boosting_spec import FinalWeights, UpdateKind, parse_choice
 from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import LARGEST
 from boostopt.rows.margin_matrix import MarginMatrix
 
 KIND, HISTOGRAM_KIND, FORMAT = "boostopt run", "boostopt run of looks", 1
@@ -93,6 +111,177 @@ META = "meta"
 
 CONSISTENCY_TOL = 1e-9
 """The largest rounding error of stored values in comparison with the hypotheses."""
+
+
+parse_integers = parse_array(np.int64, 1)
+"""Reader of integers in a row."""
+
+_parse_finite_floats = parse_array(np.float64, 1)
+
+
+def parse_floats(value: Any, label: str) -> Any:
+    """Return an array of numbers in a row, whose sums neither overflow nor become infinite."""
+    largest = float(np.abs(_parse_finite_floats(value, label)).max(initial=0.0))
+    if largest > LARGEST:
+        raise ValueError(f"{label} must be numbers of at most {LARGEST:g}; got one of size {largest:g}")
+    return value
+
+
+def _parse_arrays(value: Any, label: str) -> Any:
+    """Return arrays of numbers by name."""
+    for name, array in parse_object(value, label).items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "bif":
+            raise unexpected(f"{label}.{name}", "an array of numbers", array)
+    return value
+
+
+def _parse_margins(value: Any, label: str) -> Any:
+    """Return a margin matrix as arrays: a dense one, or a sparse one by its rows."""
+    return _parse_arrays(value, label) if "dense" in parse_object(value, label) else _parse_sparse_margins(value, label)
+
+
+def _parse_memory(value: Any, label: str) -> Any:
+    """Return finite numbers, and arrays of them, by name."""
+    for name, entry in parse_object(value, label).items():
+        (parse_floats if isinstance(entry, np.ndarray) and entry.ndim else _parse_number)(entry, f"{label}.{name}")
+    return value
+
+
+def _parse_number(value: Any, label: str) -> Any:
+    """Return a finite number, also as an array without dimensions."""
+    return parse_finite(value.item() if isinstance(value, np.ndarray) and not value.ndim else value, label)
+
+
+def _parse_whole_numbers(value: Any, label: str) -> Any:
+    """Return an array of integers of any size."""
+    if not (isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.ndim == 1):
+        raise unexpected(label, "an array of whole numbers", value)
+    return value
+
+
+def _parse_anything(value: Any, label: str) -> Any:
+    """Return a value that its own reader checks later."""
+    return value
+
+
+_parse_page = parse_keys({"file": parse_text, "digest": parse_text})
+
+_parse_limits = parse_keys(
+    {
+        "formulation": parse_text,
+        "right_sides": _parse_anything,
+        "row_errors": _parse_anything,
+        "max_price": parse_finite,
+    }
+)
+
+_parse_sparse_margins = parse_keys(
+    {"data": _parse_anything, **dict.fromkeys(("indices", "indptr", "shape"), _parse_whole_numbers)}
+)
+
+_parse_state = parse_keys(
+    {
+        "round": parse_count,
+        "w": parse_floats,
+        "m": parse_floats,
+        "d": parse_floats,
+        "value": parse_bound,
+        "soft_margin": parse_bound,
+        "backend": parse_text,
+        "stuck": parse_text,
+        "repeated": parse_count,
+        "still": parse_count,
+        "solved_edge": parse_bound,
+        "active": parse_or_null(_parse_whole_numbers),
+        "memory": _parse_memory,
+        "answer": parse_or_null(parse_keys({"d": parse_floats, "w": parse_floats})),
+    }
+)
+
+_parse_bounds = parse_keys(
+    {
+        **dict.fromkeys(
+            ("edge", "smallest_edge", "smallest_target", "smallest_value", "smallest_primal", "primal"), parse_bound
+        ),
+        "known": parse_bound,
+        "upper": parse_bound,
+        "d": parse_or_null(parse_floats),
+    },
+    optional=("known",),
+)
+
+_parse_start = parse_keys(
+    {
+        "d": parse_or_null(parse_floats),
+        "w": parse_or_null(parse_floats),
+        "backend": parse_text,
+        "state": parse_or_null(_parse_arrays),
+    }
+)
+
+_parse_sparse_rounds = parse_keys(
+    {"sizes": parse_integers, "counts": parse_integers, "at": parse_integers, "values": parse_floats}
+)
+
+_parse_history = parse_keys(
+    {
+        "wanted": parse_flag,
+        "rounds": parse_keys(
+            {
+                "t": parse_integers,
+                "smallest_edge": parse_floats,
+                "w": _parse_sparse_rounds,
+                "d": parse_or_null(_parse_sparse_rounds),
+            }
+        ),
+    }
+)
+
+
+def _parse_trace(value: Any, label: str) -> Any:
+    """Return arrays by name."""
+    for name, array in parse_object(value, label).items():
+        if not isinstance(array, np.ndarray):
+            raise unexpected(f"{label}.{name}", "an array", array)
+    return value
+
+
+COMMON_READERS: dict[str, Reader] = {
+    "kind": parse_text,
+    "format": parse_count,
+    "formulation": parse_text,
+    "page": parse_or_null(_parse_page),
+    "limits": parse_or_null(_parse_limits),
+    "given": parse_object,
+    "epsilon": parse_finite,
+    "c": parse_floats,
+    "hypotheses": parse_entries(parse_object),
+    "reason": parse_text,
+}
+"""Readers of the keys of all runs."""
+
+_parse_run = parse_keys(
+    {
+        **COMMON_READERS,
+        "update": parse_text,
+        "d0": parse_or_null(parse_floats),
+        "U": parse_or_null(_parse_margins),
+        "state": _parse_state,
+        "bounds": _parse_bounds,
+        "start": parse_or_null(_parse_start),
+        "history": _parse_history,
+        "nus": parse_entries(parse_finite),
+        "trace": _parse_trace,
+        "oracle": parse_text,
+        "digest": parse_text,
+        "oracle_state": parse_object,
+        "guarantee": parse_or_null(parse_finite),
+        "majority": parse_sign,
+        "final": parse_or_null(parse_keys({"weights": parse_text, "w": parse_floats})),
+    },
+    optional=("page", "limits"),
+)
+"""Reader of a run by column generation."""
 
 
 def save(record: RunData, path: str | PathLike[str], final: tuple[HypothesisVector, str] | None = None) -> None:
@@ -158,7 +347,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, t
     source, about, arrays = read_run_file(path, (KIND, FORMAT))
 
     def read() -> tuple[RunData, tuple[HypothesisVector, str] | None]:
-        content = insert_arrays(about, arrays)
+        content = _parse_run(insert_arrays(about, arrays), DESCRIPTION)
         record, final = _run_from_json(content, formulation), content["final"]
         return record, None if final is None else _final(final, record)
 
@@ -196,7 +385,8 @@ def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple
         ) from failure
     if (kind, version) != expected or type(version) is not int:
         raise DataError(
-            f"expected a {expected[0]} of format {expected[1]} in {source}; got {kind!r} of format {version!r}. "
+            f"expected a {expected[0]} of format {expected[1]} in {source}; got {short_repr(kind)} of format "
+            f"{short_repr(version)}. "
             "Read it with the version of boostopt that wrote it. Continue a run of histogram Newton by "
             "histogram Newton, and any other run by steps."
         )
@@ -224,11 +414,9 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
 
 def _final(final: Mapping[str, Any], record: RunData) -> tuple[HypothesisVector, FinalWeights]:
     """Check the final weights of a run and return them with their kind."""
-    w = np.asarray(final["w"], dtype=np.float64)
-    require(w.shape == (record.pool.t,), "the number of final weights is wrong")
-    require(np.isfinite(w).all(), "the final weights are not finite")
-    require(final["weights"] in tuple(FinalWeights), "the kind of the final weights is unknown")
-    return w, FinalWeights(final["weights"])
+    w, kind = final["w"], final["weights"]
+    require(len(w) == record.pool.t, f"final.w must be {record.pool.t} weights; got {len(w)}")
+    return w, parse_choice(FinalWeights, "final.weights", kind)
 
 
 def require(holds: object, otherwise: str) -> None:
@@ -237,14 +425,12 @@ def require(holds: object, otherwise: str) -> None:
         raise DataError(otherwise)
 
 
-def require_numbers(values: Iterable[object]) -> None:
-    """Raise DataError unless all values of a file are numbers."""
-    require(all(type(number) in (int, float) for number in values), "some values must be numbers and are not")
-
-
 def _in_words(failure: Exception) -> str:
     """Return the message of an error, without the final full stop."""
-    return reason_of(failure if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}")
+    if isinstance(failure, KeyError):
+        return f"it has no {failure}"
+    is_plain = isinstance(failure, BoostoptError | ValueError)
+    return reason_of(failure if is_plain else f"{type(failure).__name__}: {failure}")
 
 
 def _run_to_json(record: RunData) -> dict[str, Any]:
@@ -306,9 +492,12 @@ def _with_stored_limits(base: Formulation[Any], limits: Mapping[str, Any]) -> Li
     right_sides, row_errors = (np.asarray(limits[key], dtype=np.float64) for key in ("right_sides", "row_errors"))
     price = limits["max_price"]
     is_whole = right_sides.ndim == 1 and right_sides.size > 0 and right_sides.shape == row_errors.shape
-    require(is_whole and np.isfinite([right_sides, row_errors]).all(), "its limits on the weights are damaged")
-    require((row_errors >= 0.0).all(), "the errors of its limits must not be negative")
-    require(isinstance(price, float) and 0.0 < price < math.inf, "the price of its limits must be positive and finite")
+    is_whole = is_whole and bool(np.isfinite([right_sides, row_errors]).all())
+    got = f"{right_sides.tolist()} and {row_errors.tolist()}"
+    require(is_whole, f"limits.right_sides and limits.row_errors must be as many finite numbers; got {short_repr(got)}")
+    smallest = row_errors.min(initial=0.0)
+    require(smallest >= 0.0, f"limits.row_errors must not be negative; got {smallest}")
+    require(0.0 < price, f"limits.max_price must be positive; got {price}")
     return LimitedWeights(base, right_sides, row_errors, price)
 
 
@@ -368,9 +557,12 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     if about["U"] is not None:
         U = MarginMatrix.from_arrays(about["U"])
         hypotheses = [hypothesis_from_state(state) for state in about["hypotheses"]]
-        require(U.shape == (pool.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
+        by_feature = [vars(hypothesis) for hypothesis in hypotheses if isinstance(hypothesis, FeatureHypothesis)]
+        widths = {fields["features"] for fields in by_feature if "features" in fields}
+        require(len(widths) < 2, f"all hypotheses must have one number of features; got {sorted(widths)[:10]}")
+        shape = (pool.N, len(hypotheses))
+        require(U.shape == shape, f"U must have the shape {shape} of examples and hypotheses; got {U.shape}")
         pool.restore(hypotheses, U)
-    _check_metadata(about)
     return RunData(
         problem=problem,
         pool=pool,
@@ -387,69 +579,57 @@ def _run_from_json(about: Mapping[str, Any], formulation: Any) -> RunData:
     )
 
 
-def _check_metadata(about: Mapping[str, Any]) -> None:
-    """Raise ValueError for texts and numbers of a record with a wrong type or value."""
-    if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
-        raise ValueError("some values must be texts and are not")
-    guarantee, majority = about["guarantee"], about["majority"]
-    require_numbers([majority, 0.0 if guarantee is None else guarantee])
-    if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
-        raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
-
-
 def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> State:
     """Return the state of a description, with a recomputed certificate."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
-    require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still", "solved_edge"))
-    require(type(saved["round"]) is int and saved["round"] >= 0, "the number of rounds is not a whole number")
     state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, pool))
     N, t = pool.N, len(state.w)
-    require(state.m.shape == state.d.shape == (N,) and t <= pool.t, "the weights have a wrong size")
-    require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "the weights are not finite")
-    for part in state.memory.values():
-        require(
-            np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "the memory has a wrong size, or is not finite"
-        )
+    for name, part in (("m", state.m), ("d", state.d), *state.memory.items()):
+        require(np.shape(part) in ((), (N,)), f"state.{name} must have {N} numbers; got shape {np.shape(part)}")
+    require(t <= pool.t, f"state.w must have at most {pool.t} weights; got {t}")
     active = state.active
-    require(
-        active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()),
-        "an active hypothesis is unknown",
-    )
+    is_known = active is None or bool(np.isin(active, np.arange(t)).all())
+    require(is_known, f"state.active must be numbers of hypotheses below {t}; got {active}")
     if t:
         m = pool.margins.take_columns(np.arange(t)).margins(state.w)
-        require(
-            np.abs(m - state.m).max() <= CONSISTENCY_TOL * (1.0 + state.weight_sum),
-            "the margins belong to other weights",
-        )
+        error = float(np.abs(m - state.m).max())
+        is_near = error <= CONSISTENCY_TOL * (1.0 + state.weight_sum)
+        require(is_near, f"state.m must be the margins of state.w; got others by {error:.3g}")
+    computed = state.with_soft_margin(problem.objective, pool) if t else state
+    require(
+        abs(computed.soft_margin - state.soft_margin) <= CONSISTENCY_TOL,
+        f"state.soft_margin must be {computed.soft_margin:.10g}, that of state.w; got {state.soft_margin:.10g}",
+    )
     if answer is not None:
+        n_examples, n_weights = len(answer["d"]), len(answer["w"])
+        require(n_examples == N, f"state.answer.d must have {N} numbers; got {n_examples}")
+        require(1 <= n_weights <= pool.t, f"state.answer.w must have 1 to {pool.t} weights; got {n_weights}")
         U = pool.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.before_last_answer.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
     if start is None:
         return state
-    for part, longest in ((start["d"], N), (start["w"], pool.t)):
-        if part is None:
-            continue
-        if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
-            raise ValueError("the start has a wrong size, or is not finite")
+    for name, longest in (("d", N), ("w", pool.t)):
+        n_entries = 0 if start[name] is None else len(start[name])
+        require(n_entries <= longest, f"start.{name} must have at most {longest} numbers; got {n_entries}")
     unpacked = _unpack_start(start["backend"], start["state"])
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
 
 def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> OracleBounds:
     """Return the saved bounds; DataError if the hypotheses contradict the bound of the class."""
-    require_numbers(value for name, value in saved.items() if name != "d")
     bounds = OracleBounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)
-    require(bounds.d.shape == (pool.N,), "the distribution has a wrong size")
+    require(len(bounds.d) == pool.N, f"bounds.d must have {pool.N} numbers; got {len(bounds.d)}")
     F, G = problem.class_pair
     d = F.project(bounds.d)
     pool_bound = F.value(d) + G.value(pool.margins.edges(d))
     require(
         bounds.upper >= pool_bound - CONSISTENCY_TOL * max(1.0, abs(pool_bound)),
-        "its hypotheses contradict the bound of the class",
+        f"its hypotheses contradict bounds.upper, the bound of the class: it must be at least {pool_bound:.10g}; got "
+        f"{bounds.upper:.10g}",
     )
     return bounds
 
@@ -475,6 +655,8 @@ def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
         return get_backend(backend).deserialize_state(arrays)
     except (SolverNotFound, OptionError):
         return None
+    except DECODING_ERRORS as failure:
+        raise ValueError(f"start.state must be what {backend} has stored; got other arrays") from failure
 
 
 class ArrayExtractor:
@@ -506,6 +688,9 @@ def insert_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
     """Return a description with its arrays inserted again."""
     if isinstance(value, dict):
         if set(value) == {"array"}:
-            return arrays[value["array"]]
+            name = value["array"]
+            if not isinstance(name, str) or name not in arrays:
+                raise ValueError(f"the arrays must have one with the name {short_repr(name)}; got none")
+            return arrays[name]
         return {key: insert_arrays(inner, arrays) for key, inner in value.items()}
     return [insert_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value

@@ -168,5 +168,6 @@ class State(ImmutableArrays):
         if total > 0.0 and objective.nonnegative_weights and float(self.w.min()) < 0.0:
             # The program as printed may leave the simplex, but the soft margin is about weights in the simplex.
             w = objective.G.project(self.w)
-            m, total = (m, 0.0) if w is None else (pool.margins.margins(w), 1.0)
+            U = pool.margins.take_columns(np.arange(len(self.w)))  # the newest hypothesis may have no weight yet
+            m, total = (m, 0.0) if w is None else (U.margins(w), 1.0)
         return replace(self, soft_margin=objective.soft_margin(m, total))

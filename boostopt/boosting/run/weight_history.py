@@ -152,6 +152,9 @@ class History:
         w = _check_csr(arrays["w"])
         d = [None] * len(w) if arrays["d"] is None else _check_csr(arrays["d"])
         columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
+        if len(set(map(len, columns))) > 1:
+            lengths = ", ".join(str(len(column)) for column in columns)
+            raise ValueError(f"t, w, d and smallest_edge of the rounds must have one length; got {lengths}")
         rounds = [StoredRound(*entry) for entry in zip(*columns, strict=True)]
         for entry in rounds:
             numbers = type(entry.t) is int and isinstance(entry.smallest_edge, float)

@@ -112,7 +112,9 @@ class FloatFactors:
             scaled = np.array([math.ldexp(*_mantissa(entry, exponent)) for entry, exponent in pairs], dtype=float)
         matrix: Any = scipy.sparse.csc_array((scaled, (system.rows, system.columns)), shape=(system.size, system.size))
         largest: Any = abs(matrix).max(axis=0).toarray().ravel()
-        self._column_exponents = np.where(largest > 0.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1], 0)
+        exponents = np.frexp(np.where(largest > 0.0, largest, 1.0))[1]
+        # A power of two above the range of floats would be infinite.
+        self._column_exponents = np.where(largest > 0.0, np.maximum(exponents, -MAX_FLOAT_BITS), 0)
         matrix = matrix @ scipy.sparse.diags_array(np.ldexp(1.0, -self._column_exponents))
         with warnings.catch_warnings():
             warnings.simplefilter("error")

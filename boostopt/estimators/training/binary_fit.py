@@ -23,7 +23,6 @@ from boostopt._utils.validation import (
     check_path,
     check_positive,
     check_seconds,
-    check_string,
     invalid_value_error,
 )
 from boostopt.backends.base import Backend
@@ -54,9 +53,9 @@ from boostopt.oracles import Oracle
 from boostopt.oracles.base import HypothesisClass, require_oracle
 from boostopt.oracles.binned_class import BinnedClass
 from boostopt.oracles.weight_scaling import MACHINE_EPSILON
-from boostopt.programs.boosting_spec import UpdateKind
+from boostopt.programs.boosting_spec import FinalWeights, UpdateKind, parse_choice
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.parameters import check_per_example_array, scaling_advice
+from boostopt.programs.parameters import LARGEST, POSITIVE, SMALLEST, check_per_example_array, scaling_advice
 
 AUTO = "auto"
 """The value of `nu` that chooses nu by cross-validation."""
@@ -601,6 +600,11 @@ def _check_nu(name: str, value: object) -> float | str:
     return check_share_or_count(name, value, expected, lambda share: 0.0 < share <= 1.0)
 
 
+def _check_eta(name: str, value: object) -> float:
+    """Return a number that formulations accept as positive."""
+    return check_number(name, value, f"None, or a number in {POSITIVE.text}", lambda eta: SMALLEST <= eta <= LARGEST)
+
+
 def _check_validation_fraction(name: str, value: object) -> float:
     """Return a share of the examples as a float, or a number of them as an int."""
     expected = "None, or a float in (0, 1), a share of the examples, or a whole number of them, at least 1"
@@ -666,13 +670,13 @@ def _any_value(name: str, value: Any) -> Any:
 PARAMETER_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
     "nu": _check_nu,
     "epsilon": check_positive,
-    "eta": partial(check_optional, partial(check_number, expected="None, or a positive number")),
+    "eta": partial(check_optional, _check_eta),
     "parameters": _check_mapping,
     "base": _any_value,  # `make_oracle` checks it
     "base_options": _check_mapping,
     "reflexive": check_boolean,
     "intercept": check_boolean,
-    "final_weights": partial(check_optional, partial(check_string, expected="None, or a text")),
+    "final_weights": partial(check_optional, partial(parse_choice, FinalWeights)),
     "backend": _check_backend,
     "max_iter": partial(check_optional, partial(check_integer, minimum=1, expected="None, or a whole number")),
     "time_limit": check_seconds,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Int8, Num
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import parse_count
 from boostopt.errors import require_not_none
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import DerivedClass, StateDict
@@ -130,5 +130,5 @@ class OracleWithConstants(ClassWithConstants, BinnedOracle):
         return {"asked": self._n_queries, "oracle": dict(self._oracle.state())}
 
     def restore(self, state: StateDict) -> None:
-        self._n_queries = read_integer(state["asked"])
+        self._n_queries = parse_count(state["asked"], "asked")
         self._oracle.restore(state["oracle"])

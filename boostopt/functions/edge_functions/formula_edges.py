@@ -78,7 +78,9 @@ class FormulaEdges(EdgeFunction):
                 expression, BoxFamily("e", *EDGE_BOX, {}, (constant_expression(-1), constant_expression(1)))
             )
         except FormulaError as fault:
-            raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {reason_of(fault)}.") from fault
+            raise ProblemError(
+                f"the formula {self.text!r} of an edge is not allowed: {reason_of(fault)}. Correct it."
+            ) from fault
         object.__setattr__(self, "_formula", formula)
 
     @cached_property

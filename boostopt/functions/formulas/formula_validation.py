@@ -151,7 +151,7 @@ def parse_regularizer_formula(text: object, parameters: Mapping[str, float | Arr
     try:
         return parse_formula(text, numbers, ("d", "d0", "c", "u"), arrays)
     except FormulaError as fault:
-        raise ProblemError(f"the formula {short_repr(text)} cannot be read: {reason_of(fault)}.") from fault
+        raise ProblemError(f"the formula {short_repr(text)} cannot be read: {reason_of(fault)}. Correct it.") from fault
 
 
 def multiplicity_error(

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.json_values import read_integer, read_number
+from boostopt._utils.json_values import parse_integer, parse_real, read_entries, read_integer, read_number, read_text
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -168,11 +168,13 @@ class KernelColumn(FeatureHypothesis):
                 "a kernel column has a row from 0, the sign 1 or -1 and a positive scale; got row "
                 f"{self.row}, sign {self.sign}, scale {self.scale}. Correct that one."
             )
-        bounds = np.concatenate([[-1], self.indices, [self.features]])
-        if (np.diff(bounds) <= 0).any() or not np.isfinite(self.values).all():
+        first, last = (int(self.indices[0]), int(self.indices[-1])) if len(self.indices) else (0, -1)
+        is_ascending = 0 <= first and last < self.features and bool((np.diff(self.indices) > 0).all())
+        if not is_ascending or self.values.shape != self.indices.shape or not np.isfinite(self.values).all():
             raise ProblemError(
-                f"a kernel column has ascending indices from 0 to {self.features - 1} and finite values; got indices "
-                f"{self.indices.tolist()[:5]} and values {self.values.tolist()[:5]}. Correct them."
+                f"a kernel column of {self.features} features has ascending indices below this number, and as many "
+                f"finite values; got indices {self.indices.tolist()[:5]} and values {self.values.tolist()[:5]}. "
+                "Correct them."
             )
 
     def values_on(self, features: FeatureMatrix) -> Float[Array, " n"]:
@@ -209,16 +211,15 @@ class KernelColumn(FeatureHypothesis):
     @classmethod
     def restored(cls, state: StateDict) -> KernelColumn:
         kernel = Kernel(
-            str(state["kernel"]),
-            read_number(state["gamma"]),
-            read_integer(state["degree"]),
-            read_number(state["coef0"]),
+            read_text(state, "kernel"),
+            read_number(state, "gamma"),
+            read_integer(state, "degree"),
+            read_number(state, "coef0"),
         )
-        z = [(read_integer(j), read_number(value)) for j, value in zip(state["indices"], state["values"], strict=True)]
-        indices = np.array([j for j, _ in z], dtype=np.int64)
-        values = np.array([value for _, value in z], dtype=np.float64)
-        row, sign, features = read_integer(state["row"]), read_integer(state["sign"]), read_integer(state["features"])
-        return cls(row, sign, kernel, read_number(state["scale"]), features, indices, values)
+        indices = np.array(read_entries(state, "indices", parse_integer), dtype=np.int64)
+        values = np.array(read_entries(state, "values", parse_real), dtype=np.float64)
+        row, sign, features = read_integer(state, "row"), read_integer(state, "sign"), read_integer(state, "features")
+        return cls(row, sign, kernel, read_number(state, "scale"), features, indices, values)
 
 
 def max_row_nonzeros(X: Any) -> int:

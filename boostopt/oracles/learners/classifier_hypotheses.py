@@ -9,7 +9,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
 from boostopt._utils.immutable_arrays import ImmutableArrays
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import read_integer, read_text
 from boostopt.errors import ProblemError, short_repr, unknown_name
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -113,7 +113,7 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> Fitted:
-        description, values = str(state["description"]), str(state["values"])
+        description, values = read_text(state, "description"), read_text(state, "values")
         on_training = np.asarray(state["on_training"])
         if on_training.ndim != 1 or on_training.dtype.kind not in "iuf":
             raise ProblemError(
@@ -121,9 +121,9 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
                 f"{on_training.shape} of {on_training.dtype}. Correct them."
             )
         number, sign, features = (
-            read_integer(state["number"]),
-            read_integer(state["sign"]),
-            read_integer(state["features"]),
+            read_integer(state, "number"),
+            read_integer(state, "sign"),
+            read_integer(state, "features"),
         )
         return cls(number, sign, description, values, features, on_training, None)
 

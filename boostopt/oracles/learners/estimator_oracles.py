@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Int8
 from boostopt._utils.immutable_arrays import writes_named
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import parse_count
 from boostopt._utils.validation import check_choice, check_flag, check_integer, check_optional
 from boostopt._utils.validation import check_seed as read_seed
 from boostopt.errors import ProblemError, short_repr
@@ -107,7 +107,7 @@ class EstimatorOracle(ExamplesOracle):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state["calls"])
+        self._calls = parse_count(state["calls"], "calls")
 
 
 class Estimators(EstimatorOracle):

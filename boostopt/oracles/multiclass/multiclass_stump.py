@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.json_values import read_integer, read_number
+from boostopt._utils.json_values import parse_integer, parse_list, read_entries, read_integer, read_number
 from boostopt.errors import ProblemError, short_repr
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -121,16 +121,16 @@ class MulticlassStump(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> MulticlassStump:
-        if not isinstance(state["classes"], list):
-            raise TypeError(f"classes must be a list; it is a {type(state['classes']).__name__}")
-        upper_votes, lower_votes = (tuple(map(read_integer, state[name])) for name in ("upper_votes", "lower_votes"))
+        upper_votes, lower_votes = (
+            tuple(read_entries(state, name, parse_integer)) for name in ("upper_votes", "lower_votes")
+        )
         return cls(
-            read_integer(state["feature"]),
-            read_number(state["threshold"]),
+            read_integer(state, "feature"),
+            read_number(state, "threshold"),
             upper_votes,
             lower_votes,
-            tuple(state["classes"]),
-            read_integer(state["features"]),
+            tuple(parse_list(state["classes"], "classes")),
+            read_integer(state, "features"),
         )
 
 

@@ -13,7 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import Keys
-from boostopt._utils.json_values import read_integer
+from boostopt._utils.json_values import parse_count, read_integer, read_text
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, StateDict, compact_margins
@@ -106,7 +106,7 @@ class RBFHypothesis(FeatureHypothesis):
             got = ", ".join(str(part.dtype) for part in parts.values())
             raise TypeError(f"{', '.join(parts)} must be real numbers; got {got}")
         numbers = {key: part.astype(np.float64) for key, part in parts.items()}
-        return cls(read_integer(state["number"]), str(state["values"]), RBFNetwork(**NETWORK.from_file(numbers)))
+        return cls(read_integer(state, "number"), read_text(state, "values"), RBFNetwork(**NETWORK.from_file(numbers)))
 
 
 class RBFNetworks(ExamplesOracle):
@@ -198,7 +198,7 @@ class RBFNetworks(ExamplesOracle):
         return {"calls": self._calls}
 
     def restore(self, state: StateDict) -> None:
-        self._calls = read_integer(state["calls"])
+        self._calls = parse_count(state["calls"], "calls")
 
 
 def as_dense(X: Any) -> Float[Array, "n features"]:

@@ -114,12 +114,12 @@ class RegressionStump(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> RegressionStump:
-        signs = read_integer(state["upper_sign"]), read_integer(state["lower_sign"])
-        scale = read_number(state["centre"]), read_number(state["radius"])
+        signs = read_integer(state, "upper_sign"), read_integer(state, "lower_sign")
+        scale = read_number(state, "centre"), read_number(state, "radius")
         return cls(
-            read_integer(state["feature"]),
-            read_number(state["threshold"]),
+            read_integer(state, "feature"),
+            read_number(state, "threshold"),
             *signs,
             *scale,
-            read_integer(state["features"]),
+            read_integer(state, "features"),
         )

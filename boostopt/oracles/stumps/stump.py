@@ -81,8 +81,8 @@ class Stump(FeatureHypothesis):
     @classmethod
     def restored(cls, state: StateDict) -> Stump:
         return cls(
-            read_integer(state["feature"]),
-            read_number(state["threshold"]),
-            read_integer(state["sign"]),
-            read_integer(state["features"]),
+            read_integer(state, "feature"),
+            read_number(state, "threshold"),
+            read_integer(state, "sign"),
+            read_integer(state, "features"),
         )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int, UInt
-from boostopt._utils.files import write_atomically
+from boostopt._utils.files import reserve_bytes, write_atomically
 from boostopt._utils.immutable_arrays import as_immutable, as_read_only
 from boostopt._utils.validation import check_array, check_csr, check_unmasked
 from boostopt.errors import ProblemError, short_repr
@@ -332,7 +332,8 @@ def encode_in_file(
         np.lib.format.write_array_header_2_0(file, header)
         file.flush()
         begin = file.tell()
-        file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
+        # Without space for its pages, a mapped file would end the process.
+        reserve_bytes(file, begin + dtype.itemsize * shape[0] * shape[1])
         codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
         cuts, complete = encode_rows(rows, bins, codes)
         codes.flush()

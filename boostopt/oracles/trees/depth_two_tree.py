@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
-from boostopt._utils.json_values import read_integer, read_number
+from boostopt._utils.json_values import parse_integer, parse_real, read_entries, read_integer, read_number
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
 from boostopt.oracles.feature_validation import FeatureHypothesis, FeatureMatrix
@@ -96,9 +96,13 @@ class DepthTwoTree(FeatureHypothesis):
 
     @classmethod
     def restored(cls, state: StateDict) -> DepthTwoTree:
-        lists = (list(state[name]) for name in ("stump_features", "stump_thresholds", "signs"))
-        lower_stump, upper_stump = (
-            Stump(read_integer(feature), read_number(threshold), read_integer(sign), read_integer(state["features"]))
-            for feature, threshold, sign in zip(*lists, strict=True)
+        columns = (
+            read_entries(state, "stump_features", parse_integer),
+            read_entries(state, "stump_thresholds", parse_real),
+            read_entries(state, "signs", parse_integer),
         )
-        return cls(read_integer(state["feature"]), read_number(state["threshold"]), lower_stump, upper_stump)
+        if any(len(column) != 2 for column in columns):
+            raise ValueError(f"stump_features, stump_thresholds and signs must have 2 entries; got {columns}")
+        features = read_integer(state, "features")
+        lower_stump, upper_stump = (Stump(*stump, features) for stump in zip(*columns, strict=True))
+        return cls(read_integer(state, "feature"), read_number(state, "threshold"), lower_stump, upper_stump)
