@@ -33,6 +33,9 @@ MarginHandle = Sequence[Any]
 Local rows have an array for each row block; rows on a cluster have references.
 """
 
+MIN_MANY_THRESHOLDS = 64
+"""The mean number of thresholds of a feature from which edges are computed for one feature after another."""
+
 
 def has_exact_sums(c: ExampleVector) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
@@ -210,9 +213,17 @@ class BinnedRows(ABC):
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
         sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
         # Each row has one code of each feature: over the codes of a feature, the sum is that over all rows.
-        total, running_sums = sums_by_feature[0].sum(), np.cumsum(np.concatenate(sums_by_feature))
-        place = self._place_of_threshold
-        return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
+        total, n_features = sums_by_feature[0].sum(), len(sums_by_feature)
+        if self.n_thresholds < MIN_MANY_THRESHOLDS * n_features:
+            place, running_sums = self._place_of_threshold, np.cumsum(np.concatenate(sums_by_feature))
+            return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
+        # The sums of a feature with many thresholds stay in the cache, and need no temporary arrays.
+        edges = np.empty(self.n_thresholds, np.int64)
+        for sums, feature_edges in zip(sums_by_feature, np.split(edges, self.starts[1:]), strict=True):
+            np.cumsum(sums[:-1], out=feature_edges)
+            feature_edges *= -2
+            feature_edges += total
+        return edges
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]

@@ -124,10 +124,11 @@ def signed_sums_by_code(
         return _joint_signed_sums(part, margins, grid, table, sizes)
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
-    bin_numbers, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
-    compressed_weights, compressed_codes = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, part.codes[0].dtype)
-    for i in range(0, part.n, BLOCK_ROWS):
-        m = margins[i : i + BLOCK_ROWS]
+    n_rows = max(BLOCK_ROWS, max(sizes.values()))  # a block has at least as many rows as a feature has codes
+    bin_numbers, code, s = np.empty(n_rows, np.int32), np.empty(n_rows, np.intp), np.empty(n_rows)
+    compressed_weights, compressed_codes = np.empty(n_rows), np.empty(n_rows, part.codes[0].dtype)
+    for i in range(0, part.n, n_rows):
+        m = margins[i : i + n_rows]
         k = len(m)
         np.copyto(code[:k], grid.bin_index(m, bin_numbers[:k]))
         np.take(weights, code[:k], out=s[:k], mode="clip")
