@@ -23,19 +23,21 @@ def top_k_groups(values: Num[Array, " k"], starts: Int[Array, " groups"], count:
     return [int(starts[k] + np.argmax(values[starts[k] : stops[k]])) for k in groups]
 
 
-def are_largest_of_ranges(values: Num[Array, " k"], starts: Int[Array, " groups"], n_ranges: int) -> Bool[Array, " k"]:
+def are_largest_of_ranges(
+    values: Num[Array, " k"], starts: Int[Array, " groups"], n_ranges: int, by_size: bool = False
+) -> Bool[Array, " k"]:
     """Return which values are the largest of their range, if groups of more than `n_ranges` values are divided.
 
     Ranges are equally long, except for the last one of a group. All values of smaller groups count. Groups begin at
-    `starts`.
+    `starts`. With `by_size`, absolute values are compared.
     """
     are_largest, sizes = np.ones(len(values), bool), np.diff(starts, append=len(values))
     for start, size in zip(starts[sizes > n_ranges].tolist(), sizes[sizes > n_ranges].tolist(), strict=True):
-        length, end = -(-size // n_ranges), start + size
-        first_of_last = end - size % length
-        are_largest[start:end] = False
-        peaks = values[start:first_of_last].reshape(-1, length).argmax(axis=1)
-        are_largest[np.arange(start, first_of_last, length) + peaks] = True
-        if first_of_last < end:
-            are_largest[first_of_last + int(values[first_of_last:end].argmax())] = True
+        group, is_largest = values[start : start + size], are_largest[start : start + size]
+        group, length = np.abs(group) if by_size else group, -(-size // n_ranges)
+        last = size - size % length
+        is_largest[:] = False
+        is_largest[np.arange(0, last, length) + group[:last].reshape(-1, length).argmax(axis=1)] = True
+        if last < size:
+            is_largest[last + int(group[last:].argmax())] = True
     return are_largest

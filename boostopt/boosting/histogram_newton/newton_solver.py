@@ -37,7 +37,7 @@ from boostopt.boosting.histogram_newton.solver_state import (
     SolverState,
 )
 from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
-from boostopt.boosting.objectives.class_upper_bound import UpperBound, best_direction
+from boostopt.boosting.objectives.class_upper_bound import UpperBound
 from boostopt.boosting.objectives.exact_objective import ExactObjective
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
@@ -346,7 +346,7 @@ class HistogramNewton:
         weight_function, start = evaluator.weight_function(iterate, level), time.perf_counter()
         edges = evaluator.class_edges(iterate, weight_function)
         seconds = time.perf_counter() - start
-        evaluation = Evaluation(iterate, level, weight_function, edges, best_direction(edges, self.symmetric))
+        evaluation = Evaluation(iterate, level, weight_function, edges, self.symmetric)
         if iterate.integer_weights.any():
             self.bounds = self.bounds.with_lower(iterate)
         largest_edge, scale = evaluation.largest_edge, self.objective.unit
@@ -433,11 +433,12 @@ class HistogramNewton:
         A hypothesis is useful if its edge is nearly as large as the largest edge of the pool. The first column is the
         constant hypothesis alone if no other hypothesis is better by more than epsilon.
         """
-        pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
+        pool_edges, size = self.edges(evaluation), len(self.splits)
         if size and self._predicts_edges(evaluation):
             self._add_useful_columns(evaluation)
             if len(self.splits) > size:
                 return True
+        best_edges = evaluation.best_edges
         min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
         constant_suffices = (
             self.rows.has_constant_feature
@@ -473,7 +474,7 @@ class HistogramNewton:
         pool, place = np.unique(np.array(self._thresholds)[in_use], return_index=True)
         signs = np.array([self.splits[k].sign for k in in_use[place].tolist()])
         # Of many thresholds side by side, which have nearly equal edges, one represents all.
-        is_candidate = are_largest_of_ranges(evaluation.best_edges, self.rows.starts, PREDICTED_RANGES)
+        is_candidate = are_largest_of_ranges(evaluation.edges, self.rows.starts, PREDICTED_RANGES, self.symmetric)
         is_candidate[pool] = True
         candidates = np.flatnonzero(is_candidate)
         starts, pool = np.searchsorted(candidates, self.rows.starts), np.searchsorted(candidates, pool)
