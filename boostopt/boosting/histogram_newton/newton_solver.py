@@ -45,7 +45,7 @@ from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, newton_target
 from boostopt.errors import reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.oracles.top_k import are_largest_of_ranges, top_k_groups
+from boostopt.oracles.top_k import are_extremes_of_ranges, top_k_groups
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
@@ -69,9 +69,10 @@ PREDICTED_POOL_GROWTH = 0.5
 MIN_PREDICTED_ROWS = 5_000
 """The number of rows from which predicted edges choose columns. With fewer rows, they save evaluations but no time."""
 
-PREDICTED_RANGES = 256
-"""The number of ranges into which the thresholds of a feature are divided, if they are more. The edge of one threshold
-of each range is predicted. More ranges save no evaluations."""
+MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD = 256, 8
+"""The number of ranges into which the thresholds of a feature are divided, if they are more: so many at least, and so
+many for each threshold that the pool has of a feature. The largest and the smallest edge of each range are
+predicted."""
 
 GAP_DECREASE, MIN_EDGE_EXCESS = 0.25, 0.6
 """Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
@@ -473,8 +474,10 @@ class HistogramNewton:
         in_use = np.flatnonzero((w > 0.0) | (pool_edges > level))
         pool, place = np.unique(np.array(self._thresholds)[in_use], return_index=True)
         signs = np.array([self.splits[k].sign for k in in_use[place].tolist()])
-        # Of many thresholds side by side, which have nearly equal edges, one represents all.
-        is_candidate = are_largest_of_ranges(evaluation.edges, self.rows.starts, PREDICTED_RANGES, self.symmetric)
+        # Thresholds side by side have nearly equal edges, so few of them represent all.
+        largest_count = int(np.diff(np.searchsorted(pool, self.rows.starts), append=len(pool)).max())
+        n_ranges = max(MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD * largest_count)
+        is_candidate = are_extremes_of_ranges(evaluation.edges, self.rows.starts, n_ranges, self.symmetric)
         is_candidate[pool] = True
         candidates = np.flatnonzero(is_candidate)
         starts, pool = np.searchsorted(candidates, self.rows.starts), np.searchsorted(candidates, pool)
