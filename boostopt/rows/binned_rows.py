@@ -33,6 +33,9 @@ MarginHandle = Sequence[Any]
 Local rows have an array for each row block; rows on a cluster have references.
 """
 
+MIN_MANY_THRESHOLDS = 1_000
+"""The mean number of thresholds of a feature from which edges are computed for one feature after another."""
+
 
 def has_exact_sums(c: ExampleVector) -> bool:
     """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
@@ -79,8 +82,6 @@ class BinnedRows(ABC):
             thresholds,
             constants,
         )
-        # The place of the feature of each threshold among the features that have thresholds.
-        self._place_of_threshold = np.repeat(np.arange(len(starts)), np.diff(starts, append=thresholds))
         ends = np.append(starts[1:], thresholds)
         self.n_codes: dict[int, int] = {
             int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)
@@ -192,13 +193,17 @@ class BinnedRows(ABC):
         place, is_voting = np.searchsorted(self.features, feature), np.zeros(len(self.features), bool)
         is_voting[place] = True
         place, features = (np.cumsum(is_voting) - 1)[place], self.features[is_voting].tolist()
-        sizes, votes = [self.n_codes[j] for j in features], sign * W[used]
-        ends, sums = np.cumsum(sizes, dtype=np.int64), np.bincount(place, votes, len(features)).astype(np.int64)
-        # A vote counts below its cut with the other sign. The tables of all features are one running sum.
-        steps = np.bincount((ends - sizes)[place] + code + 1, 2 * votes, int(ends[-1])).astype(np.int64)
-        sums_of_signs = np.cumsum(steps) - np.repeat(2 * np.cumsum(sums) - sums, sizes)
-        sums_of_signs, ranges = sums_of_signs.astype(np.int32), pairwise([0, *ends.tolist()])
-        return self._map(margins, {j: sums_of_signs[i:k] for j, (i, k) in zip(features, ranges, strict=True)})
+        sizes, votes = np.array([self.n_codes[j] for j in features]), sign * W[used]
+        ends, sums = np.cumsum(sizes), np.bincount(place, votes, len(features)).astype(np.int64)
+        # A vote counts below its cut with the other sign. The tables of all features are one step function, which rises
+        # by twice the vote at a cut, and falls to the negative sum of the votes at the first code of a feature.
+        starts, sums_before = ends - sizes, np.append(0, sums[:-1])
+        points = np.concatenate([starts, starts[place] + code + 1])
+        steps = np.concatenate([-sums - sums_before, 2 * votes])
+        order = np.argsort(points, kind="stable")
+        levels, lengths = np.cumsum(steps[order]).astype(np.int32), np.diff(points[order], append=ends[-1])
+        tables, ranges = np.repeat(levels, lengths), pairwise([0, *ends.tolist()])
+        return self._map(margins, {j: tables[i:k] for j, (i, k) in zip(features, ranges, strict=True)})
 
     def histogram(self, handle: MarginHandle, grid: MarginGrid) -> tuple[Int[Array, " bins"], Int[Array, " bins"]]:
         """Return the number of examples in each bin of the margins, and the sum of their margins."""
@@ -210,9 +215,19 @@ class BinnedRows(ABC):
         """Return sum_n y_n c_n q_n h(x_n), q_n = table[bin of margin n], for h(x) = 1 above each threshold."""
         sums_by_feature = self._map_reduce(signed_sums_by_code, handle, grid, table, self.n_codes)
         # Each row has one code of each feature: over the codes of a feature, the sum is that over all rows.
-        total, running_sums = sums_by_feature[0].sum(), np.cumsum(np.concatenate(sums_by_feature))
-        place = self._place_of_threshold
-        return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
+        total, n_features = sums_by_feature[0].sum(), len(sums_by_feature)
+        if self.n_thresholds < MIN_MANY_THRESHOLDS * n_features:
+            # The place of the feature of each threshold among the features that have thresholds.
+            place = np.repeat(np.arange(n_features), np.diff(self.starts, append=self.n_thresholds))
+            running_sums = np.cumsum(np.concatenate(sums_by_feature))
+            return (2 * place + 1) * total - 2 * running_sums[np.arange(self.n_thresholds) + place]
+        # The sums of a feature with many thresholds stay in the cache, and need no temporary arrays.
+        edges = np.empty(self.n_thresholds, np.int64)
+        for sums, feature_edges in zip(sums_by_feature, np.split(edges, self.starts[1:]), strict=True):
+            np.cumsum(sums[:-1], out=feature_edges)
+            feature_edges *= -2
+            feature_edges += total
+        return edges
 
     def gram(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]

@@ -122,12 +122,13 @@ def signed_sums_by_code(
         return _compiled_signed_sums(part, margins, grid, table, sizes)
     if part.n * len(sizes) <= MAX_JOINT_ENTRIES:
         return _joint_signed_sums(part, margins, grid, table, sizes)
-    H = [np.zeros(size) for size in sizes.values()]
+    H = dict[int, Int[Array, " _"]]()
     weights = table.astype(np.float64)
-    bin_numbers, code, s = np.empty(BLOCK_ROWS, np.int32), np.empty(BLOCK_ROWS, np.intp), np.empty(BLOCK_ROWS)
-    compressed_weights, compressed_codes = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, part.codes[0].dtype)
-    for i in range(0, part.n, BLOCK_ROWS):
-        m = margins[i : i + BLOCK_ROWS]
+    n_rows = max(BLOCK_ROWS, max(sizes.values()))  # a block has at least as many rows as a feature has codes
+    bin_numbers, code, s = np.empty(n_rows, np.int32), np.empty(n_rows, np.intp), np.empty(n_rows)
+    compressed_weights, compressed_codes = np.empty(n_rows), np.empty(n_rows, part.codes[0].dtype)
+    for i in range(0, part.n, n_rows):
+        m = margins[i : i + n_rows]
         k = len(m)
         np.copyto(code[:k], grid.bin_index(m, bin_numbers[:k]))
         np.take(weights, code[:k], out=s[:k], mode="clip")
@@ -139,13 +140,14 @@ def signed_sums_by_code(
         if part.c is not None:
             s[:k] *= part.c[i : i + k]
         value = np.take(s[:k], nonzero, out=compressed_weights[: len(nonzero)], mode="clip") if is_sparse else s[:k]
-        for h, (j, size) in zip(H, sizes.items(), strict=True):
+        for j, size in sizes.items():
             codes = part.codes[j][i : i + k]
             if is_sparse:
                 codes = np.take(codes, nonzero, out=compressed_codes[: len(nonzero)], mode="clip")
             np.copyto(code[: len(codes)], codes)
-            h += np.bincount(code[: len(codes)], value, size)
-    return tuple(h.astype(np.int64) for h in H)
+            sums = np.bincount(code[: len(codes)], value, size).astype(np.int64)
+            H[j] = H[j] + sums if j in H else sums
+    return tuple(H[j] if j in H else np.zeros(size, np.int64) for j, size in sizes.items())
 
 
 def _joint_signed_sums(

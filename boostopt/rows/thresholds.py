@@ -122,6 +122,34 @@ def encode_few_values(
     return {j: feature.values for j, feature in features.items()}
 
 
+def encode_all_values(
+    X: Float[Array, "N features"], max_thresholds: int
+) -> tuple[UInt[Array, "features N"], list[Float[Array, " _"]]] | None:
+    """Return the codes of features with all thresholds, and these by feature; None if a feature has too many.
+
+    Parameters
+    ----------
+    X
+        Features, finite.
+    max_thresholds
+        The largest number of thresholds of a feature, below 2^16.
+    """
+    codes, cuts = np.empty(X.shape[::-1], np.uint16), list[Float[Array, " _"]]()
+    code_by_rank = np.zeros(len(X), codes.dtype)
+    for j, row_codes in enumerate(codes):
+        x = _column(X, j)
+        order = np.argsort(x)  # equal values have one code, so their order does not matter
+        values = x[order]
+        is_new = np.not_equal(values[1:], values[:-1])
+        last = np.flatnonzero(is_new)
+        if len(last) > max_thresholds:
+            return None
+        np.cumsum(is_new, out=code_by_rank[1:])
+        row_codes[order] = code_by_rank
+        cuts.append(midpoints(values[last], values[last + 1]))
+    return codes.astype(np.uint8) if max(map(len, cuts)) < 256 else codes, cuts
+
+
 def _column(block: Float[Array, "rows features"], j: int) -> Float[Array, " rows"]:
     return np.ascontiguousarray(block[:, j])
 

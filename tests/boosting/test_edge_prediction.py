@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from boostopt.boosting.histogram_newton import newton_solver
 from boostopt.boosting.histogram_newton.edge_prediction import useful_thresholds
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.oracles import BinnedStumps
 from tests.boosting.test_histogram_newton import binned_stumps, class_bounds, histogram_run_of
 
 NO_POOL = np.zeros(0, np.int64), np.zeros(0)
@@ -53,5 +56,29 @@ def test_predicted_edges_save_evaluations_of_many_rows(monkeypatch: pytest.Monke
     monkeypatch.setattr(newton_solver, "MIN_PREDICTED_ROWS", 1 << 30)
     other_run = histogram_run_of(oracle, epsilon=0.003)
     assert isinstance(run, HistogramRun) and len(run.evaluations) < 0.9 * len(other_run.evaluations)
+    bounds, other_bounds = class_bounds(run), class_bounds(other_run)
+    assert max(bounds[0], other_bounds[0]) <= min(bounds[1], other_bounds[1])
+
+
+def test_few_of_thousands_of_thresholds_are_predicted_and_save_as_many_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng, counts = np.random.default_rng(0), list[int]()
+    X = rng.normal(size=(6_000, 4))
+    y = np.where(X @ [1.0, 1.0, 0.5, 0.0] + rng.normal(size=6_000) > 0.0, 1, -1)
+    oracle = BinnedStumps(X, y, bins=6_000)
+
+    def counted(edges: np.ndarray, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
+        counts.append(len(edges))
+        return useful_thresholds(edges, *arguments)
+
+    monkeypatch.setattr(newton_solver, "useful_thresholds", counted)
+    run = histogram_run_of(oracle, epsilon=0.01)
+    assert 4 * 500 <= min(counts) < 4 * 520 and max(counts) < 4 * 1_200
+    monkeypatch.setattr(newton_solver, "MIN_PREDICTED_RANGES", 1 << 30)
+    counts.clear()
+    other_run = histogram_run_of(oracle, epsilon=0.01)
+    assert set(counts) == {4 * 5_999}
+    assert isinstance(run, HistogramRun) and len(run.evaluations) <= len(other_run.evaluations) + 1
     bounds, other_bounds = class_bounds(run), class_bounds(other_run)
     assert max(bounds[0], other_bounds[0]) <= min(bounds[1], other_bounds[1])

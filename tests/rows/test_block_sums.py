@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from boostopt.rows import block_sums, gram_matrices
+from boostopt.rows import binned_rows, block_sums, gram_matrices
 from boostopt.rows.binned_rows import BinnedRows, LocalRows
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
 from boostopt.rows.feature_encoding import BinnedFeatures
@@ -186,7 +186,11 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
             assert np.array_equal(sums, cut_sums) and sums.any()
 
 
-def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:
+@pytest.mark.parametrize("min_many_thresholds", [1, 1_000])
+def test_edges_are_sums_over_what_lies_above_each_threshold(
+    min_many_thresholds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binned_rows, "MIN_MANY_THRESHOLDS", min_many_thresholds)
     rows = part(500, copies=True)
     table = LocalRows([rows], np.arange(3), np.array([0, 5, 10]), 15)
     q = np.random.default_rng(1).integers(0, WEIGHT_SCALE + 1, N_BINS + 2)

@@ -9,7 +9,7 @@ import pytest
 
 from boostopt.rows import feature_encoding as coding
 from boostopt.rows.feature_encoding import BinnedFeatures, BlockEncoder
-from boostopt.rows.thresholds import all_thresholds, encode_few_values, quantile_thresholds
+from boostopt.rows.thresholds import all_thresholds, encode_all_values, encode_few_values, quantile_thresholds
 
 
 def encoded_features(X: np.ndarray, bins: int = 256) -> BinnedFeatures:
@@ -89,3 +89,17 @@ def test_a_code_is_the_number_of_thresholds_below_an_entry() -> None:
     )
     assert codes.tolist() == [[0, 1, 1, 2, 3]]
     assert Fraction(1.0) < Fraction(1.0 + 2**-52)
+
+
+@pytest.mark.parametrize("n_values", [256, 257])
+def test_all_values_have_codes_in_one_byte_as_long_as_they_fit(n_values: int) -> None:
+    rng = np.random.default_rng(4)
+    many = rng.permutation(np.repeat(rng.normal(size=n_values), 2))
+    few = rng.integers(-1, 2, 2 * n_values)
+    X = np.column_stack([many, few, np.where(few == 0, np.copysign(0.0, many), 1.0), np.full(len(few), 3.0)])
+    encoded = encode_all_values(X, n_values - 1)
+    assert encoded is not None and encoded[0].dtype == (np.uint8 if n_values == 256 else np.uint16)
+    for codes, cuts, x in zip(*encoded, X.T, strict=True):
+        assert np.array_equal(cuts, all_thresholds(np.unique(x)))
+        assert np.array_equal(codes, np.searchsorted(cuts, x))
+    assert encode_all_values(X, n_values - 2) is None

@@ -18,6 +18,7 @@ import numpy as np
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
 from boostopt.boosting.boosting_problem import Problem
 from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
+from boostopt.boosting.objectives.class_upper_bound import best_direction, largest_edge
 from boostopt.boosting.objectives.exact_objective import (
     ExactObjective,
     conjugate_at_margins,
@@ -97,20 +98,25 @@ class Evaluation:
         The iterate, the level of the program, and d(w) at this level.
     edges
         The edge of h(x) = 1 above each threshold, times the normalizer of d(w).
-    best_edges
-        The same for the direction with the larger edge, if the class is symmetric; otherwise equal to `edges`.
+    is_symmetric
+        Whether the class is closed under negation.
     """
 
     iterate: Iterate
     level: int
     weight_function: WeightFunction
     edges: Int[Array, " thresholds"]
-    best_edges: Int[Array, " thresholds"]
+    is_symmetric: bool
+
+    @cached_property
+    def best_edges(self) -> Int[Array, " thresholds"]:
+        """The same for the direction with the larger edge, if the class is symmetric; otherwise equal to `edges`."""
+        return best_direction(self.edges, self.is_symmetric)
 
     @cached_property
     def largest_edge(self) -> Fraction:
         """The largest edge of the class under d(w), exactly."""
-        return Fraction(int(self.best_edges.max()), self.weight_function.normalizer)
+        return Fraction(largest_edge(self.edges, self.is_symmetric), self.weight_function.normalizer)
 
     @property
     def w(self) -> HypothesisVector:

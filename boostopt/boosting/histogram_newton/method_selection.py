@@ -168,7 +168,10 @@ def reduced_problem(
         # A formulation may have parameters with one number for each example, which do not fit two examples.
         return call_formulation(formulation.name, "regularizer", lambda: create_problem(c), Problem)
 
-    problem = create_checked_problem(representative_multiplicities(formulation, oracle, total))
+    # A parameter nu is nearly always that of the objective, and then the first problem is the final one.
+    nu = settings.get("nu")
+    expected_nu = float(nu) if isinstance(nu, int | float) and 0.0 < nu < total else total
+    problem = create_checked_problem(representative_multiplicities(formulation, oracle, expected_nu))
     objective = exact_objective_of_problem(problem, total)
     if objective is None:
         return None

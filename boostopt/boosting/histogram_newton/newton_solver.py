@@ -37,7 +37,7 @@ from boostopt.boosting.histogram_newton.solver_state import (
     SolverState,
 )
 from boostopt.boosting.histogram_newton.stump_curvature import StumpCurvature
-from boostopt.boosting.objectives.class_upper_bound import UpperBound, best_direction
+from boostopt.boosting.objectives.class_upper_bound import UpperBound
 from boostopt.boosting.objectives.exact_objective import ExactObjective
 from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.boosting.run.stop_reason import StopReason
@@ -45,7 +45,7 @@ from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, newton_target
 from boostopt.errors import reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.top_k import are_extremes_of_ranges, top_k_groups
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
@@ -68,6 +68,11 @@ PREDICTED_POOL_GROWTH = 0.5
 
 MIN_PREDICTED_ROWS = 5_000
 """The number of rows from which predicted edges choose columns. With fewer rows, they save evaluations but no time."""
+
+MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD = 256, 8
+"""The number of ranges into which the thresholds of a feature are divided, if they are more: so many at least, and so
+many for each threshold that the pool has of a feature. The largest and the smallest edge of each range are
+predicted."""
 
 GAP_DECREASE, MIN_EDGE_EXCESS = 0.25, 0.6
 """Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
@@ -342,7 +347,7 @@ class HistogramNewton:
         weight_function, start = evaluator.weight_function(iterate, level), time.perf_counter()
         edges = evaluator.class_edges(iterate, weight_function)
         seconds = time.perf_counter() - start
-        evaluation = Evaluation(iterate, level, weight_function, edges, best_direction(edges, self.symmetric))
+        evaluation = Evaluation(iterate, level, weight_function, edges, self.symmetric)
         if iterate.integer_weights.any():
             self.bounds = self.bounds.with_lower(iterate)
         largest_edge, scale = evaluation.largest_edge, self.objective.unit
@@ -429,11 +434,12 @@ class HistogramNewton:
         A hypothesis is useful if its edge is nearly as large as the largest edge of the pool. The first column is the
         constant hypothesis alone if no other hypothesis is better by more than epsilon.
         """
-        pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
+        pool_edges, size = self.edges(evaluation), len(self.splits)
         if size and self._predicts_edges(evaluation):
             self._add_useful_columns(evaluation)
             if len(self.splits) > size:
                 return True
+        best_edges = evaluation.best_edges
         min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
         constant_suffices = (
             self.rows.has_constant_feature
@@ -468,13 +474,20 @@ class HistogramNewton:
         in_use = np.flatnonzero((w > 0.0) | (pool_edges > level))
         pool, place = np.unique(np.array(self._thresholds)[in_use], return_index=True)
         signs = np.array([self.splits[k].sign for k in in_use[place].tolist()])
-        edges = evaluation.edges / evaluation.weight_function.normalizer
+        # Thresholds side by side have nearly equal edges, so few of them represent all.
+        largest_count = int(np.diff(np.searchsorted(pool, self.rows.starts), append=len(pool)).max())
+        n_ranges = max(MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD * largest_count)
+        is_candidate = are_extremes_of_ranges(evaluation.edges, self.rows.starts, n_ranges, self.symmetric)
+        is_candidate[pool] = True
+        candidates = np.flatnonzero(is_candidate)
+        starts, pool = np.searchsorted(candidates, self.rows.starts), np.searchsorted(candidates, pool)
+        edges = evaluation.edges[candidates] / evaluation.weight_function.normalizer
         tolerance = max(GAP_DECREASE * (float(evaluation.largest_edge) - level), MIN_EDGE_EXCESS * self.epsilon)
         count = max(self.columns_per_iteration, int(PREDICTED_POOL_GROWTH * size))
         thresholds, new_signs = useful_thresholds(
-            edges, self.rows.starts, pool, edges[pool] - level * signs, level, tolerance, count, self.symmetric
+            edges, starts, pool, edges[pool] - level * signs, level, tolerance, count, self.symmetric
         )
-        for threshold, sign in zip(thresholds.tolist(), new_signs.tolist(), strict=True):
+        for threshold, sign in zip(candidates[thresholds].tolist(), new_signs.tolist(), strict=True):
             self._add_column(threshold, sign)
 
     def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:

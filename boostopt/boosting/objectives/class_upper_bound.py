@@ -61,6 +61,11 @@ def best_direction(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Arr
     return np.abs(edges) if reflexive else edges
 
 
+def largest_edge(edges: Int[Array, " thresholds"], reflexive: bool) -> int:
+    """Return the largest edge of the better signs, without a copy of all edges."""
+    return max(int(edges.max()), -int(edges.min())) if reflexive else int(edges.max())
+
+
 def check_hypotheses(
     oracle: BinnedClass, rows: BinnedRows, splits: Sequence[Split], hypotheses: Sequence[Hypothesis]
 ) -> None:
@@ -106,6 +111,5 @@ def upper_bound(
     counts = margin_histogram(rows, margins, grid).counts
     normalizer = objective.normalizer(integer_weights, counts)
     regularizer_bound = objective.regularizer_bound(integer_weights, counts)
-    edges = rows.class_edges(margins, grid, integer_weights)
-    largest_edge = Fraction(int(best_direction(edges, reflexive).max()), normalizer)
-    return UpperBound(largest_edge, regularizer_bound, columns, hypothesis_weights, grid, integer_weights, normalizer)
+    edge = Fraction(largest_edge(rows.class_edges(margins, grid, integer_weights), reflexive), normalizer)
+    return UpperBound(edge, regularizer_bound, columns, hypothesis_weights, grid, integer_weights, normalizer)

@@ -292,6 +292,8 @@ class FitSettings:
     def _binary_examples(self, examples: WeightedExamples, k: int) -> WeightedExamples:
         """Return the examples with the code 1 for class k, and 0 for the rest."""
         codes = (examples.codes == k).astype(np.int64)
+        if np.array_equal(codes, examples.codes):
+            return examples  # of two classes, merged already
         return examples.merged(codes) if self.formulation.is_symmetric else replace(examples, codes=codes)
 
     def fit_binary(

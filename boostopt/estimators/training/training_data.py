@@ -209,7 +209,7 @@ def weighted_examples(
         The weights are not valid, or all labels are equal.
     """
     weights = _validate_sample_weight(sample_weight, len(labels))
-    counting = weights > 0
+    counting = slice(None) if (weights > 0).all() else weights > 0
     classes, codes = _encode_labels(labels[counting])
     selected = {name: value[counting] for name, value in (values or {}).items()}
     return WeightedExamples(X[counting], codes, weights[counting], classes, _copies(weights[counting]), selected)

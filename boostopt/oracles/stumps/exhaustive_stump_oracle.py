@@ -10,18 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt._utils.array_types import Array, ExampleVector, Float
+from boostopt._utils.array_types import Array, ExampleVector, Float, UInt
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, GroupedOracle, Hypothesis, Query
 from boostopt.oracles.binned_class import BinnedOracle
 from boostopt.oracles.labelled_examples import ExamplesOracle, check_examples
-from boostopt.oracles.stumps.presorted_features import presort
+from boostopt.oracles.stumps.presorted_features import PresortedFeatures, presort
 from boostopt.oracles.stumps.stump import Stump
 from boostopt.oracles.stumps.stump_search import best_stumps, best_stumps_after_costs
 from boostopt.rows.binned_rows import BinnedRows, has_exact_sums
 from boostopt.rows.feature_encoding import BLOCK_ROWS, BinnedFeatures, BlockEncoder
 from boostopt.rows.row_block import Split
+from boostopt.rows.thresholds import encode_all_values
 
 MAX_THRESHOLDS = 65_535
 """Number of thresholds of a feature up to which two bytes can encode its values."""
@@ -64,7 +65,6 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
         self.reflexive: bool = check_flag("reflexive", reflexive)
         self._examples = check_examples(X, y, c)
         self._features: int = self._examples.X.shape[1]
-        self._sorted = presort(self._examples.X)
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"
@@ -135,14 +135,24 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
         return Stump(split.feature, float(cuts[split.feature][split.code]), split.sign, self._features)
 
     @cached_property
+    def _sorted(self) -> PresortedFeatures:
+        """The sorted features, from which answers come; data passes need none."""
+        return presort(self._examples.X)
+
+    @cached_property
     def _binned(self) -> BinnedFeatures | None:
         """The codes, None if there are none."""
+        X = self._examples.X
+        encoded = self._encode_stored_entries() if scipy.sparse.issparse(X) else encode_all_values(X, MAX_THRESHOLDS)
+        return None if encoded is None or not any(map(len, encoded[1])) else BinnedFeatures.from_codes(*encoded)
+
+    def _encode_stored_entries(self) -> tuple[UInt[Array, "features N"], list[Float[Array, " _"]]] | None:
+        """Return codes as `encode_all_values` does, for a sparse matrix; None also if they take more memory than it."""
         X, table = self._examples.X, self._sorted
         ends = np.append(table.first_threshold[1:], len(table.thresholds))
         max_thresholds = int((ends - table.first_threshold).max(initial=0))
         dtype = np.dtype(np.uint8 if max_thresholds < 256 else np.uint16)
-        sparse_bytes = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
-        if not 0 < max_thresholds <= MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > sparse_bytes:
+        if max_thresholds > MAX_THRESHOLDS or math.prod(X.shape) * dtype.itemsize > X.data.nbytes + X.indices.nbytes:
             return None
         cuts = [np.empty(0)] * self._features
         for j, start, end in zip(table.varying_features, table.first_threshold, ends, strict=True):
@@ -150,9 +160,8 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
         codes = np.empty((self._features, self.N), dtype)
         encoder = BlockEncoder(dict(enumerate(cuts)), dtype, self.N)
         for i in range(0, self.N, BLOCK_ROWS):
-            block = X[i : i + BLOCK_ROWS]
-            encoder.encode(block.toarray() if scipy.sparse.issparse(block) else block, codes[:, i : i + BLOCK_ROWS])
-        return BinnedFeatures.from_codes(codes, cuts)
+            encoder.encode(X[i : i + BLOCK_ROWS].toarray(), codes[:, i : i + BLOCK_ROWS])
+        return codes, cuts
 
     def _contains(self, hypothesis: Hypothesis, h: ExampleVector) -> bool:
         """Return whether the class contains h: a threshold that splits the examples is equivalent to one of the class.
