@@ -3,7 +3,8 @@
 Many weights of hypotheses have a soft margin within epsilon of the best, and those of a run often have few votes, which
 rank examples badly. The refined weights are a mixture of the weights of the run and of those with the smallest
 l1-penalized logistic loss over the same hypotheses [Tibshirani 1996]. The share of the latter is the largest at which
-the proved gap is at most epsilon. The soft margin is concave in the weights, so a bisection finds this share.
+the proved gap is at most epsilon. The soft margin is concave in the weights, so regula falsi finds this share, in the
+variant of Illinois [Dowell and Jarratt 1971].
 
 All sums over the rows are exact. From 40,000 rows on, the loss is that of a sample, which depends on the order of rows.
 """
@@ -26,6 +27,7 @@ from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
@@ -83,17 +85,24 @@ def refined_bounds(
     if not loss_weights.any():
         return bounds
     loss_weights /= loss_weights.sum()
+    stays_above = float_below(bounds.lower) > min_lower
+    required = max(bounds.upper - epsilon, min_lower if stays_above else -math.inf)
     refined, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
+    number, surplus, deficit = 1 << SHARE_BITS, float(bounds.lower) - required, 0.0
+    was_within = True
     while high - low > 1:
-        number = (low + high) // 2
         share = number / (1 << SHARE_BITS)
         W = integer_weights((1.0 - share) * run_weights + share * loss_weights)
         lower = objective.best_lower_bound(rows, rows.margins(pool, W))
         trial = replace(bounds, lower=lower, integer_weights=W)
-        if trial.gap <= epsilon and (float_below(lower) > min_lower or float_below(bounds.lower) <= min_lower):
-            low, refined = number, trial
+        if trial.gap <= epsilon and not (stays_above and float_below(lower) <= min_lower):
+            deficit = 0.5 * deficit if was_within else deficit
+            low, refined, surplus, was_within = number, trial, float(lower) - required, True
         else:
-            high = number
+            surplus = surplus if was_within else 0.5 * surplus
+            high, deficit, was_within = number, required - float(lower), False
+        chord = (high - low) * surplus / max(surplus + deficit, MACHINE_EPSILON)
+        number = min(max(low + int(chord), low + 1), high - 1)
     return refined
 
 
