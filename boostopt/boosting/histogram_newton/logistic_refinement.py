@@ -60,6 +60,7 @@ def refined_bounds(
     objective: ExactObjective,
     pool: Sequence[Split],
     bounds: ExactBounds,
+    loss_weights: HypothesisVector,
     epsilon: float,
     min_lower: float,
 ) -> ExactBounds:
@@ -73,6 +74,8 @@ def refined_bounds(
         The columns of the run.
     bounds
         The bounds of the run.
+    loss_weights
+        The weights of the smallest logistic loss, shape (t,).
     epsilon
         The largest gap.
     min_lower
@@ -80,11 +83,9 @@ def refined_bounds(
     """
     weights = require_not_none(bounds.integer_weights, "weights")
     run_weights = np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
-    sample = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
-    loss_weights = logistic_weights(sample, pool)
     if not loss_weights.any():
         return bounds
-    loss_weights /= loss_weights.sum()
+    loss_weights = loss_weights / loss_weights.sum()
     stays_above = float_below(bounds.lower) > min_lower
     required = max(bounds.upper - epsilon, min_lower if stays_above else -math.inf)
     refined, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
@@ -106,12 +107,16 @@ def refined_bounds(
     return refined
 
 
-def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVector:
+def logistic_weights(
+    rows: BinnedRows, pool: Sequence[Split], start: HypothesisVector | None = None
+) -> HypothesisVector:
     """Return the weights w >= 0 with the smallest mean of ln(1 + exp(-m)) plus `PENALTY` sum w, by Newton steps.
 
-    A step takes the columns with a weight, and those with the largest edges, at most one of each range between
+    The steps begin at weights of the first hypotheses of the pool, or at 0. They are over a sample of many rows. A step
+    takes the columns with a weight, and those with the largest edges, at most one of each range between
     thresholds of the former. So it costs little, however large the pool is.
     """
+    rows = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
     thresholds = np.array([rows.threshold_of(split) for split in pool])
     signs = np.array([split.sign for split in pool], np.float64)
     total, grid = float(rows.n_examples), MarginGrid.full()
@@ -126,6 +131,7 @@ def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVecto
         return loss, margins, histogram, m
 
     w = np.zeros(len(pool))
+    w[: 0 if start is None else len(start)] = 0.0 if start is None else start
     loss, margins, histogram, m = point(w)
     for _ in range(MAX_STEPS):
         d = expit(-m)

@@ -372,6 +372,8 @@ class FitSettings:
             and histogram_inputs(BoostRequest(self.formulation, oracle, self.epsilon, parameters, options))
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
+            if isinstance(options.start, HistogramRun) and options.start.aggregates_only:
+                options = replace(options, start=None)  # other updates need the margins
         if self.formulation.boosting.update is UpdateKind.REWEIGHTING:
             self._validate_booster(require_oracle(oracle, "multiplicities"), parameters, warm_start_run)
         run = boost(self.formulation, oracle, epsilon=self.epsilon, backend=self.backend, options=options, **parameters)
@@ -575,10 +577,10 @@ class FitSettings:
 def _require_same_problem(warm_start_run: Run, hypotheses: HypothesisClass) -> Run:
     """Return an earlier run; raise OptionError unless it has the examples and the hypothesis class of an oracle."""
     oracle = require_oracle(hypotheses, "a digest")
-    if warm_start_run.record.digest != oracle.digest:
+    if not warm_start_run.is_over(oracle):
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {warm_start_run.record.pool.N} different examples and {warm_start_run.record.oracle}, "
+            f"the last fit had {warm_start_run.N} different examples and {warm_start_run.oracle}, "
             f"and this fit has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a "
             "clone, or set warm_start=False."
         )
