@@ -172,7 +172,9 @@ def reduced_problem(
         # A formulation may have parameters with one number for each example, which do not fit two examples.
         return call_formulation(formulation.name, "regularizer", lambda: create_problem(c), Problem)
 
-    problem = create_checked_problem(representative_multiplicities(formulation, oracle, total))
+    nu = settings.get("nu", total)  # the objective decides, and is nearly always that of this number
+    is_count = isinstance(nu, float | int) and 0.0 < nu < total
+    problem = create_checked_problem(representative_multiplicities(formulation, oracle, nu if is_count else total))
     objective = exact_objective_of_problem(problem, total)
     if objective is None:
         return None
