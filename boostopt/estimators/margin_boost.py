@@ -268,13 +268,19 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, settings.values_of(len(labels)))
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        predicted = self._predict_labels(f)
+        recalls = [
+            float(np.average(predicted[rows] == label, weights=None if weights is None else weights[rows]))
+            for label, rows in zip(self.classes_, is_class.T, strict=True)
+        ]
         zero_fractions = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
         self.diagnosis_: Diagnosis = settings.diagnose(
             self.runs_,
             self.classes_.tolist(),
             shares.tolist(),
             zero_fractions.tolist(),
-            np.unique(self._predict_labels(f)).tolist(),
+            recalls,
+            np.unique(predicted).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
             self.nu,
             partial(find_contradiction, features, labels, weights, examples),
