@@ -40,10 +40,11 @@ from boostopt.estimators.training.diagnosis import Diagnosis
 from boostopt.estimators.training.margin_summary import find_contradiction
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
 from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
-from boostopt.estimators.training.one_vs_rest import fit_classes, positive_class_index, process_count
+from boostopt.estimators.training.one_vs_rest import fit_classes, loop_thread_count, positive_class_index, process_count
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.programs.formulation_catalogue import default_formulation_name
+from boostopt.rows.loop_selection import limit_loop_threads
 
 FORMULATION = default_formulation_name()
 
@@ -113,7 +114,10 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         Whether a further fit continues from the hypotheses of the last fit. It needs the same examples, weights, base,
         reflexive and intercept.
     n_jobs
-        The number of processes for the runs of more than two classes, and for the folds of nu="auto", as in joblib.
+        The number of processes for the runs of more than two classes, and for the folds of nu="auto", as in joblib; and
+        the largest number of threads of compiled loops over rows in a single process. None for the number of processes
+        of joblib's context and two threads at most, 1 for one of each, -1 for as many as cores. No number changes a
+        result.
     checkpoint
         The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
         With more than two classes, there is one file for each class, with the number of the class after the name. None
@@ -250,7 +254,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         if is_dask_collection(X):
             return self._fit_on_cluster(settings, X, y, sample_weight)
         features, labels = validated_examples(self, X, y)
-        with limit_blas_threads():
+        with limit_blas_threads(), limit_loop_threads(loop_thread_count(settings)):
             examples, validation_set = self._split(settings, features, labels, sample_weight)
             with rows_left_out(settings.formulation, len(examples.c), len(labels)):
                 settings, runs = self._fit_runs(settings, examples, validation_set)
@@ -272,13 +276,19 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             self.sigmoids_: Any = fit_sigmoids(self, features, labels, sample_weight, settings.values_of(len(labels)))
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        predicted = self._predict_labels(f)
+        recalls = [
+            float(np.average(predicted[rows] == label, weights=None if weights is None else weights[rows]))
+            for label, rows in zip(self.classes_, is_class.T, strict=True)
+        ]
         zero_fractions = np.atleast_1d(np.average(np.abs(f) <= ZERO_TOL, axis=0, weights=weights))
         self.diagnosis_: Diagnosis = settings.diagnose(
             self.runs_,
             self.classes_.tolist(),
             shares.tolist(),
             zero_fractions.tolist(),
-            np.unique(self._predict_labels(f)).tolist(),
+            recalls,
+            np.unique(predicted).tolist(),
             convergence_findings(settings, self.runs_, self.classes_.tolist()),
             self.nu,
             partial(find_contradiction, features, labels, weights, examples),

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -42,6 +44,22 @@ DEFAULT_THREADS = 2
 
 MIN_THREAD_ENTRIES = 1 << 20
 """Entries of a loop for each thread, at least: 0.4 ms, four times as long as a thread takes to start."""
+
+
+_thread_limit: ContextVar[int | None] = ContextVar("loop_thread_limit", default=None)
+
+
+@contextmanager
+def limit_loop_threads(n_threads: int | None) -> Generator[None]:
+    """Set the largest number of threads of compiled loops in the context, at least 1; None restores the default.
+
+    The number may exceed `DEFAULT_THREADS`, but neither the cores of the process nor what the environment allows.
+    """
+    token = _thread_limit.set(n_threads)
+    try:
+        yield
+    finally:
+        _thread_limit.reset(token)
 
 
 class ReadEntries:
@@ -114,15 +132,17 @@ def thread_count(n_entries: int) -> int:
             f"the environment variable {THREADS_VARIABLE} must be a whole number from 1 on; got {setting!r}. "
             f"Remove it: compiled loops then have {DEFAULT_THREADS} threads at most."
         )
-    n_threads = min(int(setting), max_threads() or int(setting))
+    limits = (int(setting), _thread_limit.get(), max_threads())
+    n_threads = min(limit for limit in limits if limit is not None)
     return max(1, min(n_threads, n_entries // MIN_THREAD_ENTRIES))
 
 
 def default_thread_count() -> int:
     """Return the number of threads without a setting: at most the cores of the process, and what OpenMP may start."""
+    n_threads = _thread_limit.get() or DEFAULT_THREADS
     openmp = os.environ.get(OPENMP_VARIABLE, "")
     n_openmp_threads = int(openmp) if openmp.isdecimal() else 0
-    return min(DEFAULT_THREADS, core_count(), n_openmp_threads or DEFAULT_THREADS)
+    return min(n_threads, core_count(), n_openmp_threads or n_threads)
 
 
 def core_count() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from boostopt.boosting.histogram_newton.logistic_refinement import (
     SHARE_BITS,
     logistic_weights,
 )
+from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles import DecisionStumps
@@ -181,6 +183,21 @@ def test_both_bounds_hold_for_the_refined_weights_and_the_share_is_the_largest(s
     U, scales = margins(run, oracle), np.linspace(0.1, 20.0, 100)
     losses = [min(penalized_loss(s * v, U, oracle.c) for s in scales) for v in (run.w, refined.w)]
     assert losses[1] < losses[0]
+
+
+def test_regula_falsi_finds_the_share_in_fewer_trials_than_bisection(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares, best = list[int](), ExactSoftMargin.best_lower_bound
+
+    def best_and_count(self: ExactSoftMargin, *arguments: Any) -> Fraction:
+        shares[-1] += 1
+        return best(self, *arguments)
+
+    runs = [histogram_run(noisy_stumps(seed)) for seed in range(3)]
+    monkeypatch.setattr(ExactSoftMargin, "best_lower_bound", best_and_count)
+    for run in runs:
+        shares.append(0)
+        run.with_smaller_loss(-1.0)
+    assert max(shares) <= 8 < SHARE_BITS
 
 
 def test_a_proved_soft_margin_stays_proved() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from boostopt import MarginWarning, reweight
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.ensembles import reweight_one_vs_rest
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.training.baseline_and_nu_warnings import RECALL_REASON, SMALL_RECALL, _recall_findings  # pyright: ignore[reportPrivateUsage]
 from boostopt.estimators.training.margin_summary import MarginSummary, find_contradiction
 from boostopt.estimators.training.training_data import merge_examples
 
@@ -354,3 +356,74 @@ def test_rows_that_contradict_each_other_are_named_in_any_layout(layout: Any, la
     assert re.search(r"rows (0 and 1|2 and 3) are equal and have the labels ", text)
     (text,) = warnings_of(layout(rows), labels, sample_weight=[0.0, 1.0, 1.0, 1.0], nu=0.5)
     assert "rows 2 and 3 are equal" in text
+
+
+def churn() -> tuple[np.ndarray, np.ndarray]:
+    """Return customers of whom 10 % leave, for reasons that tell little."""
+    rng = np.random.default_rng(0)
+    features = np.column_stack([rng.integers(1, 72, 1000), rng.gamma(2.0, 30.0, 1000).round(), rng.normal(size=1000)])
+    risk = features[:, 1] / 60.0 - features[:, 0] / 24.0 + rng.logistic(size=1000)
+    return features, np.where(risk > np.quantile(risk, 0.9), "left", "stayed")
+
+
+def test_a_class_that_is_hardly_predicted_is_a_finding_with_its_recall_and_no_warning() -> None:
+    features, labels = churn()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model: Any = MarginBoostClassifier().fit(features, labels)
+    recall = np.mean(model.predict(features)[labels == "left"] == "left")
+    (finding,) = model.diagnosis_.findings
+    assert 0.0 < recall < SMALL_RECALL and finding.category is None and finding.reason == RECALL_REASON
+    assert (
+        str(model.diagnosis_)
+        == finding.details
+        == (
+            f"{recall:.1%} of the training examples of class 'left' are predicted correctly, which may be best for the "
+            'accuracy. Give both classes the same weight with class_weight="balanced", choose nu for a ranking with '
+            'nu="auto" and scoring="roc_auc", or rank by the logistic loss with formulation="logitboost_cg".'
+        )
+    )
+    assert escape(finding.details) in model.diagnosis_._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    balanced: Any = MarginBoostClassifier(class_weight="balanced").fit(features, labels)
+    assert np.mean(balanced.predict(features)[labels == "left"] == "left") > 0.5
+    assert not balanced.diagnosis_.findings
+
+
+def test_a_class_of_several_that_a_large_nu_gives_up_has_its_recall_in_the_diagnosis() -> None:
+    features, labels = churn()
+    several = np.where((labels == "stayed") & (features[:, 2] > 0.0), "grew", labels)
+    with pytest.warns(MarginWarning, match="^nu is so large"):
+        model: Any = MarginBoostClassifier(nu=0.3).fit(features, several)
+    nu, finding = model.diagnosis_.findings
+    assert nu.category is MarginWarning and set(model.predict(features)) == {"grew", "stayed"}
+    assert finding.details == (
+        "0.0% of the training examples of class 'left' are predicted correctly, which may be best for the accuracy."
+    )
+
+
+@pytest.mark.thorough
+def test_recalls_count_weights_and_the_advice_names_no_setting_of_the_model_itself() -> None:
+    features, labels = churn()
+    weights = np.where(features[:, 1] > 60.0, 2, 1)
+    weighted: Any = MarginBoostClassifier().fit(features, labels, sample_weight=weights)
+    copied: Any = MarginBoostClassifier().fit(features.repeat(weights, axis=0), labels.repeat(weights))
+    assert str(weighted.diagnosis_) == str(copied.diagnosis_)
+    right, c = (weighted.predict(features) == "left")[labels == "left"], weights[labels == "left"]
+    assert f"{np.average(right, weights=c):.1%} of" in str(weighted.diagnosis_)
+    assert f"{np.mean(right):.1%} of" not in str(weighted.diagnosis_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        by_area = MarginBoostClassifier(nu="auto", scoring="roc_auc").fit(features, labels)
+        by_loss = MarginBoostClassifier("logitboost_cg", max_iter=2).fit(features, labels)
+    assert "predicted correctly" in str(by_area.diagnosis_) and "nu=" not in str(by_area.diagnosis_)
+    assert "scoring" not in str(by_loss.diagnosis_) and "logitboost_cg" not in str(by_loss.diagnosis_)
+
+
+def test_a_finding_names_three_classes_and_counts_the_others() -> None:
+    recalls = {f"{k}": k / 100 for k in range(5)}
+    (finding,) = _recall_findings(recalls | {"common": 0.9}, ["wait"])
+    assert finding.details == (
+        "0.0% of the training examples of class 0, 1.0% of class 1, 2.0% of class 2 and few of 2 more are predicted "
+        "correctly, which may be best for the accuracy. Wait."
+    )
+    assert not _recall_findings({"common": 0.9, "rare": SMALL_RECALL}, ["wait"])

@@ -256,6 +256,21 @@ def test_further_fits_go_on_from_the_last_one() -> None:
         model.fit(X, 5 * y)
 
 
+def test_a_further_fit_by_histogram_newton_has_a_smaller_logistic_loss_too() -> None:
+    model = fitted(X, y, warm_start=True, nu=0.4, epsilon=0.1)
+    first, again = model.run_, model.set_params(nu=0.3, epsilon=0.03).fit(X, y)
+    plain = boost("erlpboost", model.class_of(X, y), nu=0.3 * 60, epsilon=0.03, start=first)
+    assert isinstance(again.run_, HistogramRun) and again.run_.hypotheses == plain.hypotheses
+    assert again.certificate_.upper == plain.class_certificate.upper and again.certificate_.gap <= 0.03
+    margins = [(2 * y - 1) * run.decision_function(X) for run in (again, plain)]
+    losses = [min(np.logaddexp(0.0, -s * m).mean() for s in np.linspace(0.1, 20.0, 100)) for m in margins]
+    assert losses[0] < losses[1] and again.certificate_.lower < plain.class_certificate.lower
+    # Nothing is left to do, so nothing changes.
+    f, third = again.decision_function(X), model.fit(X, y)
+    assert third.n_iter_ == 0
+    np.testing.assert_array_equal(third.decision_function(X), f)
+
+
 @pytest.mark.thorough
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     with pytest.warns(ConvergenceWarning, match="max_iter"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -46,19 +47,26 @@ def test_the_scores_are_those_of_fits_by_hand_and_the_last_fit_has_the_best_nu()
         round(ratio, 9) for ratio in np.array(NU_FRACTIONS) / NU_FRACTIONS[0]
     }
     assert len(model.nus_) in (4, 5)
-    # By hand: the folds are those of the examples in the classifier's own order.
+    # By hand: the folds are those of the examples in the classifier's own order, and a fit continues from that of the
+    # next larger nu that was tried before.
     from boostopt.estimators.training.training_data import merge_examples
 
     merged = merge_examples(X, y, None).merged()
-    assert isinstance(model.run_, HistogramRun)  # each run is one by itself
-    for nu, score in list(zip(model.nus_, model.nu_scores_, strict=True))[:: many(1, 3)]:
-        right = 0.0
-        for training_rows, validation_rows in StratifiedKFold(MAX_FOLDS, shuffle=True, random_state=0).split(
-            merged.X, merged.codes
-        ):
-            one = MarginBoostClassifier(nu=float(nu), **ROUGH).fit(merged.X[training_rows], merged.codes[training_rows])
-            right += (one.predict(merged.X[validation_rows]) == merged.codes[validation_rows]).sum()
-        assert score == pytest.approx(right / 80)
+    assert isinstance(model.run_, HistogramRun)
+    right, first = np.zeros(len(model.nus_)), np.isin(np.arange(len(model.nus_)), positions)
+    order = [*np.flatnonzero(first)[::-1].tolist(), *np.flatnonzero(~first)[::-1].tolist()][: many(5, 3)]
+    for training_rows, validation_rows in StratifiedKFold(MAX_FOLDS, shuffle=True, random_state=0).split(
+        merged.X, merged.codes
+    ):
+        models = dict[int, Any]()
+        for k in order:
+            larger = min((j for j in models if j > k), default=None)
+            one: Any = MarginBoostClassifier(warm_start=True, **ROUGH) if larger is None else copy(models[larger])
+            one.set_params(nu=float(model.nus_[k])).fit(merged.X[training_rows], merged.codes[training_rows])
+            assert isinstance(one.run_, HistogramRun)
+            right[k] += (one.predict(merged.X[validation_rows]) == merged.codes[validation_rows]).sum()
+            models[k] = one
+    np.testing.assert_allclose(model.nu_scores_[order], right[order] / 80)
     best = MarginBoostClassifier(nu=model.nu_, **ROUGH).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
     assert model.get_params()["nu"] == "auto"
@@ -199,6 +207,14 @@ def test_a_weight_is_a_number_of_copies_here_too() -> None:
     copied: Any = MarginBoostClassifier(nu="auto", **ROUGH).fit(X.repeat(weights, axis=0), y.repeat(weights))
     np.testing.assert_array_equal(weighted.nu_scores_, copied.nu_scores_)
     np.testing.assert_array_equal(weighted.decision_function(X), copied.decision_function(X))
+
+
+@pytest.mark.thorough
+def test_scores_do_not_depend_on_the_number_of_processes() -> None:
+    several = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=80), [-0.8, 0.8])
+    one, two = (MarginBoostClassifier(nu="auto", n_jobs=n_jobs, **ROUGH).fit(X, several) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.nu_scores_, two.nu_scores_)
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
 @pytest.mark.thorough

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import cpu_count
 
 from boostopt import boost
 from boostopt._utils.blas_threads import thread_limit
 from boostopt.boosting.histogram_newton import dual_evaluator
 from boostopt.errors import OptionError
+from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import BinnedStumps
 from boostopt.rows import block_sums, gram_matrices, loop_selection
 from boostopt.rows.block_sums import histogram, margins, signed_sums_by_code
@@ -27,6 +29,7 @@ from boostopt.rows.loop_selection import (
     THREADS_VARIABLE,
     VARIABLE,
     core_count,
+    limit_loop_threads,
     map_ranges,
     thread_count,
     uses_compiled_loops,
@@ -207,6 +210,58 @@ def test_two_threads_are_the_default_where_the_process_may_have_them(
         monkeypatch.setenv("OMP_NUM_THREADS", openmp)
     assert thread_count(1 << 40) == n_threads
     assert thread_count(MIN_THREAD_ENTRIES) == 1
+
+
+def test_a_limit_of_loops_replaces_the_default_within_the_cores_and_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(loop_selection, "core_count", lambda: 8)
+    for limit, n_threads in ((None, 2), (1, 1), (2, 2), (5, 5), (9, 8)):
+        with limit_loop_threads(limit):
+            assert thread_count(1 << 40) == n_threads and thread_count(MIN_THREAD_ENTRIES) == 1
+            with limit_loop_threads(None), thread_limit(1):
+                assert thread_count(1 << 40) == 1
+            assert thread_count(1 << 40) == n_threads
+    with limit_loop_threads(5):
+        monkeypatch.setenv("OMP_NUM_THREADS", "3")
+        assert thread_count(1 << 40) == 3
+        monkeypatch.setenv(THREADS_VARIABLE, "4")
+        assert thread_count(1 << 40) == 4
+        with limit_loop_threads(1):
+            assert thread_count(1 << 40) == 1
+    monkeypatch.delenv(THREADS_VARIABLE)
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert thread_count(1 << 40) == 2
+
+
+@needs_numba
+@pytest.mark.parametrize("base", ["stump", "binned"])
+def test_no_number_of_jobs_changes_a_bit_of_a_fit(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(loop_selection, "core_count", lambda: 8)
+    monkeypatch.setattr(loop_selection, "MIN_THREAD_ENTRIES", 64)
+    counts, count = set[int](), loop_selection.thread_count
+
+    def count_and_record(n_entries: int) -> int:
+        counts.add(count(n_entries))
+        return count(n_entries)
+
+    monkeypatch.setattr(loop_selection, "thread_count", count_and_record)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.5 * rng.standard_normal(400) > 0
+    models = list[Any]()
+    for n_jobs, n_threads in ((1, 1), (None, 2), (2, 2), (5, 5), (-1, cpu_count())):
+        counts.clear()
+        models.append(MarginBoostClassifier(base=base, nu=0.3, n_jobs=n_jobs, epsilon=0.05).fit(X, y))
+        assert max(counts) == min(n_threads, 8)
+        np.testing.assert_array_equal(models[-1].decision_function(X), models[0].decision_function(X))
+        assert models[-1].certificate_.lower == models[0].certificate_.lower
+        assert models[-1].certificate_.upper == models[0].certificate_.upper
 
 
 @needs_numba

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.formatting import format_parameters
 from boostopt._utils.user_modules import text_digest
@@ -24,10 +24,11 @@ from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
 from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.entropy_program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.histogram_run_file import SnapshotWriter, StoredHistogramRun, detached
-from boostopt.boosting.histogram_newton.logistic_refinement import refined_bounds
-from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton
-from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot
+from boostopt.boosting.histogram_newton.logistic_refinement import logistic_weights, refined_bounds
+from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, certified_reason
+from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot, SolverState
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
+from boostopt.boosting.objectives.class_upper_bound import check_hypotheses
 from boostopt.boosting.objectives.exact_objective import ExactObjective, ExactSoftMargin
 from boostopt.boosting.run.initial_run_data import check_checkpoint_matches, initial_record
 from boostopt.boosting.run.progress_line import progress_line
@@ -46,6 +47,7 @@ from boostopt.oracles.distributed.oracle_without_rows import rows_missing_error
 from boostopt.programs.boosting_spec import FinalWeights
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
+from boostopt.rows.row_block import Split
 
 MAX_MARGIN_ENTRIES = 100_000_000
 """The largest number of margins, examples times hypotheses, for which floating-point updates continue a run."""
@@ -83,14 +85,22 @@ class HistogramRun(Run):
         The records of all evaluations, samples included.
     stored_run
         The parts of the run that are not as long as the rows.
+    loss_weights
+        The weights of the smallest logistic loss over the first hypotheses; None before they are computed.
     """
 
     final_weights: FinalWeights
     loaded: bool
     stored_run: StoredHistogramRun
+    loss_weights: HypothesisVector | None
 
     def __init__(
-        self, stored_run: StoredHistogramRun, oracle: HypothesisClass, rows: BinnedRows | None, keeps: bool = True
+        self,
+        stored_run: StoredHistogramRun,
+        oracle: HypothesisClass,
+        rows: BinnedRows | None,
+        keeps: bool = True,
+        loss_weights: HypothesisVector | None = None,
     ) -> None:
         snapshot = stored_run.snapshot
         integer_weights = require_not_none(snapshot.bounds.integer_weights, "weights")
@@ -106,6 +116,7 @@ class HistogramRun(Run):
         rounds = zip(snapshot.weights_by_iteration, self._trace["smallest_edge"].tolist(), strict=True)
         self._history = [StoredRound(len(w), Sparse.from_dense(w), None, smallest) for w, smallest in rounds]
         self.stored_run, self._oracle, self._rows, self._keeps = stored_run, oracle, rows, keeps
+        self.loss_weights = loss_weights
 
     @classmethod
     def solve(
@@ -122,12 +133,19 @@ class HistogramRun(Run):
             _load_checkpoint(problem, objective, oracle, rows, options),
             Deadline.after(options.time_limit),
         )
+        start = None if snapshot is not None else options.start
+        start = start if isinstance(start, HistogramRun) else None
         trace = Trace([]) if snapshot is None else trace_from_log(snapshot.log, oracle.N)
         digest = text_digest(problem.formulation.source_file)
 
         def make_stored_run(snapshot: Snapshot, reason: str = "") -> StoredHistogramRun:
             hypotheses = [oracle.hypothesis_of(split) for split in snapshot.pool]
             return StoredHistogramRun(problem, detached(oracle), hypotheses, snapshot, reason, digest)
+
+        keeps, loss_weights = options.history is not False, None if start is None else start.loss_weights
+        if start is not None and options.checkpoint is None and start.is_certified_for(problem, objective):
+            snapshot = replace(start.stored_run.snapshot, log=(), weights_by_iteration=())
+            return cls(make_stored_run(snapshot, certified_reason(problem)), oracle, rows, keeps, loss_weights)
 
         with (
             limit_blas_threads(),
@@ -151,10 +169,36 @@ class HistogramRun(Run):
                 on_iteration,
                 checkpoint.on_snapshot,
                 snapshot,
+                None if start is None else start.start_of(problem),
             )
             solver.run(deadline)
         checkpoint.write()
-        return cls(make_stored_run(solver.snapshot, solver.stop_reason), oracle, rows, options.history is not False)
+        return cls(make_stored_run(solver.snapshot, solver.stop_reason), oracle, rows, keeps, loss_weights)
+
+    def start_of(self, problem: Problem) -> tuple[Sequence[Split], SolverState]:
+        """Return the columns of the run, and its last weights as the state in which a run of a problem begins.
+
+        These are the last weights of the solver, and not those of a smaller loss. The level is the one with the most
+        similar entropy.
+        """
+        snapshot, earlier, level = self.stored_run.snapshot, self._reduced_problem, 0
+        state = snapshot.state
+        if earlier.max_level and problem.max_level:
+            level = max(state.level + round(math.log2(earlier.strong_convexity / problem.strong_convexity)), 0)
+        return snapshot.pool, SolverState(state.integer_weights, level)
+
+    def may_start(self, problem: Problem, oracle: HypothesisClass) -> bool:
+        """Return whether histogram Newton may begin a run of a problem from this run.
+
+        If a formulation bounds the edges, the sum of the weights belongs to its bound, and starts save no evaluations.
+        """
+        has_bound = any(p.edge_function.edge_bound is not None for p in (self._reduced_problem, problem))
+        return not has_bound and isinstance(oracle, Oracle) and self.is_over(oracle)
+
+    def is_certified_for(self, problem: Problem, objective: ExactObjective) -> bool:
+        """Return whether the bounds, which the rows prove, are within epsilon of a problem with an objective."""
+        gap = objective.unit * self.stored_run.snapshot.bounds.gap
+        return self._rows is not None and self._objective == objective and gap <= problem.epsilon
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], formulation: Any = None) -> HistogramRun:
@@ -179,7 +223,7 @@ class HistogramRun(Run):
         """Pickle the run as any other run; with rows on a cluster, without these rows."""
         if not self.aggregates_only:
             return Run, (self.record, self.w, self.final_weights, self.loaded)
-        return HistogramRun, (self.stored_run, self.stored_run.oracle, None, self._keeps)
+        return HistogramRun, (self.stored_run, self.stored_run.oracle, None, self._keeps, self.loss_weights)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run with the margins of its hypotheses, unless these are too many or on a cluster.
@@ -238,6 +282,26 @@ class HistogramRun(Run):
     def aggregates_only(self) -> bool:
         """True if the rows are on a cluster, or gone."""
         return not isinstance(self._oracle, Oracle)
+
+    def without_rows(self) -> HistogramRun:
+        """Return the run without its rows, which has no part as long as the rows."""
+        return HistogramRun(self.stored_run, self.stored_run.oracle, None, self._keeps, self.loss_weights)
+
+    def is_over(self, oracle: Oracle) -> bool:
+        """Return whether the run is over the examples and the class of an oracle.
+
+        Without its rows, a run tells its hypotheses only: whether these belong to the class.
+        """
+        if isinstance(self._oracle, Oracle):
+            return self._oracle is oracle or self._oracle.digest == oracle.digest
+        rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
+        if rows is None or not isinstance(oracle, BinnedClass):
+            return False
+        try:
+            check_hypotheses(oracle, rows, self.stored_run.snapshot.pool, self.hypotheses)
+        except ValueError:
+            return False
+        return True
 
     @property
     def needs_float_steps(self) -> bool:
@@ -330,7 +394,7 @@ class HistogramRun(Run):
     def with_smaller_loss(self, min_soft_margin: float) -> HistogramRun:
         """Return the run with weights of a smaller logistic loss whose gap is at most epsilon: `refined_bounds`.
 
-        Runs without rows, with another objective or with a larger gap stay as they are.
+        Runs without rows, without an evaluation, with another objective or with a larger gap stay as they are.
 
         Parameters
         ----------
@@ -339,9 +403,11 @@ class HistogramRun(Run):
         """
         stored_run, rows, objective = self.stored_run, self._rows, self._objective
         snapshot, epsilon = stored_run.snapshot, stored_run.problem.epsilon
-        if rows is None or not isinstance(objective, ExactSoftMargin) or snapshot.bounds.gap > epsilon:
+        is_certified = isinstance(objective, ExactSoftMargin) and snapshot.bounds.gap <= epsilon
+        if rows is None or not is_certified or not snapshot.log:
             return self
-        bounds = refined_bounds(rows, objective, snapshot.pool, snapshot.bounds, epsilon, min_soft_margin)
+        loss_weights = logistic_weights(rows, snapshot.pool, self.loss_weights)
+        bounds = refined_bounds(rows, objective, snapshot.pool, snapshot.bounds, loss_weights, epsilon, min_soft_margin)
         last = require_not_none(bounds.integer_weights, "weights") * (bounds.weight_sum / MARGIN_SCALE)
         record = replace(snapshot.log[-1], lower=float_below(bounds.lower), active=int(np.count_nonzero(last)))
         refined = replace(
@@ -350,7 +416,7 @@ class HistogramRun(Run):
             log=(*snapshot.log[:-1], record),
             weights_by_iteration=(*snapshot.weights_by_iteration[:-1], last),
         )
-        return HistogramRun(replace(stored_run, snapshot=refined), self._oracle, rows, self._keeps)
+        return HistogramRun(replace(stored_run, snapshot=refined), self._oracle, rows, self._keeps, loss_weights)
 
     def distribution(self) -> ExampleVector:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""
@@ -389,8 +455,12 @@ class HistogramRun(Run):
         w = self.stored_run.snapshot.bounds.weight_sum * self.w
         m = pool.margins.margins(w)
         conjugate, certificate = problem.conjugate_at_margins(m), self.class_certificate
-        upper, last = certificate.upper, self._trace[-1]
-        bounds = OracleBounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
+        if len(self._trace):
+            edge, smallest_edge = self._trace[-1].edge, self._trace[-1].smallest_edge
+        else:  # the run needed no evaluation
+            witness = require_not_none(self.stored_run.snapshot.bounds.upper_witness, "an upper bound")
+            edge = smallest_edge = float(self._objective.unit * witness.edge)
+        bounds = OracleBounds(edge, smallest_edge, smallest_edge, upper=certificate.upper, d=certificate.d)
         state = State(self.rounds, w, m, conjugate.d, math.nan, -1.0, bounds).with_soft_margin(problem.objective, pool)
         G = problem.edge_function_in(state.progress(problem, pool.margins.column(pool.t - 1)))
         state = replace(state, dual_objective=problem.dual_objective(conjugate, w, G))

@@ -3,7 +3,8 @@
 Many weights of hypotheses have a soft margin within epsilon of the best, and those of a run often have few votes, which
 rank examples badly. The refined weights are a mixture of the weights of the run and of those with the smallest
 l1-penalized logistic loss over the same hypotheses [Tibshirani 1996]. The share of the latter is the largest at which
-the proved gap is at most epsilon. The soft margin is concave in the weights, so a bisection finds this share.
+the proved gap is at most epsilon. The soft margin is concave in the weights, so regula falsi finds this share, in the
+variant of Illinois [Dowell and Jarratt 1971].
 
 All sums over the rows are exact. From 40,000 rows on, the loss is that of a sample, which depends on the order of rows.
 """
@@ -26,6 +27,7 @@ from boostopt.boosting.qp.simplex_qp import capped_sum_maximizer
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles.top_k import top_k_groups
+from boostopt.oracles.weight_scaling import MACHINE_EPSILON
 from boostopt.rows.binned_rows import BinnedRows, MarginHandle
 from boostopt.rows.margin_grid import CURVATURE_SCALE, MARGIN_SCALE, WEIGHT_SCALE, MarginGrid
 from boostopt.rows.row_block import Split
@@ -58,6 +60,7 @@ def refined_bounds(
     objective: ExactObjective,
     pool: Sequence[Split],
     bounds: ExactBounds,
+    loss_weights: HypothesisVector,
     epsilon: float,
     min_lower: float,
 ) -> ExactBounds:
@@ -71,6 +74,8 @@ def refined_bounds(
         The columns of the run.
     bounds
         The bounds of the run.
+    loss_weights
+        The weights of the smallest logistic loss, shape (t,).
     epsilon
         The largest gap.
     min_lower
@@ -78,31 +83,40 @@ def refined_bounds(
     """
     weights = require_not_none(bounds.integer_weights, "weights")
     run_weights = np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
-    sample = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
-    loss_weights = logistic_weights(sample, pool)
     if not loss_weights.any():
         return bounds
-    loss_weights /= loss_weights.sum()
+    loss_weights = loss_weights / loss_weights.sum()
+    stays_above = float_below(bounds.lower) > min_lower
+    required = max(bounds.upper - epsilon, min_lower if stays_above else -math.inf)
     refined, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
+    number, surplus, deficit = 1 << SHARE_BITS, float(bounds.lower) - required, 0.0
+    was_within = True
     while high - low > 1:
-        number = (low + high) // 2
         share = number / (1 << SHARE_BITS)
         W = integer_weights((1.0 - share) * run_weights + share * loss_weights)
         lower = objective.best_lower_bound(rows, rows.margins(pool, W))
         trial = replace(bounds, lower=lower, integer_weights=W)
-        if trial.gap <= epsilon and (float_below(lower) > min_lower or float_below(bounds.lower) <= min_lower):
-            low, refined = number, trial
+        if trial.gap <= epsilon and not (stays_above and float_below(lower) <= min_lower):
+            deficit = 0.5 * deficit if was_within else deficit
+            low, refined, surplus, was_within = number, trial, float(lower) - required, True
         else:
-            high = number
+            surplus = surplus if was_within else 0.5 * surplus
+            high, deficit, was_within = number, required - float(lower), False
+        chord = (high - low) * surplus / max(surplus + deficit, MACHINE_EPSILON)
+        number = min(max(low + int(chord), low + 1), high - 1)
     return refined
 
 
-def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVector:
+def logistic_weights(
+    rows: BinnedRows, pool: Sequence[Split], start: HypothesisVector | None = None
+) -> HypothesisVector:
     """Return the weights w >= 0 with the smallest mean of ln(1 + exp(-m)) plus `PENALTY` sum w, by Newton steps.
 
-    A step takes the columns with a weight, and those with the largest edges, at most one of each range between
+    The steps begin at weights of the first hypotheses of the pool, or at 0. They are over a sample of many rows. A step
+    takes the columns with a weight, and those with the largest edges, at most one of each range between
     thresholds of the former. So it costs little, however large the pool is.
     """
+    rows = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
     thresholds = np.array([rows.threshold_of(split) for split in pool])
     signs = np.array([split.sign for split in pool], np.float64)
     total, grid = float(rows.n_examples), MarginGrid.full()
@@ -117,6 +131,7 @@ def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVecto
         return loss, margins, histogram, m
 
     w = np.zeros(len(pool))
+    w[: 0 if start is None else len(start)] = 0.0 if start is None else start
     loss, margins, histogram, m = point(w)
     for _ in range(MAX_STEPS):
         d = expit(-m)

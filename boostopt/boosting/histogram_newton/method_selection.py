@@ -41,6 +41,7 @@ SUPPORTED_OPTIONS = (
     "max_rounds",
     "time_limit",
     "columns_per_round",
+    "start",
     "history",
     "at_zero",
     "checkpoint",
@@ -143,8 +144,11 @@ def histogram_inputs(request: BoostRequest) -> tuple[Problem, ExactObjective, Bi
         if not isinstance(oracle, Oracle):
             raise
         return None  # the full problem raises the error, or has no two representative examples
-    rows = None if inputs is None else oracle.binned_rows
-    return None if inputs is None or rows is None else (*inputs, oracle, rows)
+    rows, start = None if inputs is None else oracle.binned_rows, request.options.start
+    if inputs is None or rows is None:
+        return None
+    has_start = start is None or (isinstance(start, HistogramRun) and start.may_start(inputs[0], oracle))
+    return (*inputs, oracle, rows) if has_start else None
 
 
 def reduced_problem(

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -144,6 +144,8 @@ class HistogramNewton:
         A function that is called with a snapshot before each evaluation on all rows; None for no such function.
     snapshot
         The snapshot from which the solver continues; None for a new run.
+    start
+        The state in which a new run begins, with its columns; None to begin without columns.
 
     Attributes
     ----------
@@ -181,6 +183,7 @@ class HistogramNewton:
         on_iteration: Callable[[EvaluationRecord], None],
         on_snapshot: Callable[[Snapshot], None] | None = None,
         snapshot: Snapshot | None = None,
+        start: tuple[Sequence[Split], SolverState] | None = None,
     ) -> None:
         self.problem, self.rows, self.objective, self.symmetric = problem, rows, objective, symmetric
         self.epsilon: float = problem.epsilon / objective.unit
@@ -198,6 +201,10 @@ class HistogramNewton:
         self.bounds: ExactBounds = ExactBounds() if snapshot is None else snapshot.bounds
         self.stop_reason: str = ""
         self.level, self._snapshot_at_start = problem.max_level, snapshot
+        if snapshot is None and start is not None:
+            self.splits, state = list(start[0]), start[1]
+            self.bounds = ExactBounds(integer_weights=state.integer_weights)
+            self.level = min(state.level, problem.max_level)
         self._state = SolverState(self.best_weights, self.level) if snapshot is None else snapshot.state
         self._edge_bound, self._gap_at_last_increase, self._spread = (
             self._state.edge_bound,
@@ -389,9 +396,7 @@ class HistogramNewton:
             if self.bounds.gap <= SAMPLING_ERROR / math.sqrt(sample_size):
                 return StopReason.SAMPLE_EXHAUSTED.value
         if self.bounds.gap <= self.epsilon:
-            measure = self.problem.measure
-            text = f"within epsilon = {self.problem.epsilon:g} of the best of the class"
-            return f"{StopReason.CERTIFIED}: the {measure} is {text}"
+            return certified_reason(self.problem)
         if interrupts.requested:
             return StopReason.INTERRUPTED.value
         if self.deadline.passed:
@@ -640,6 +645,12 @@ class HistogramNewton:
 def _resolution(evaluation: Evaluation) -> float:
     """Return the smallest significant difference of values of D."""
     return RESOLUTION * evaluation.weight_function.grid.bin_width * evaluation.iterate.weight_sum
+
+
+def certified_reason(problem: Problem) -> str:
+    """Return the reason why a run ends whose bounds are within epsilon."""
+    text = f"within epsilon = {problem.epsilon:g} of the best of the class"
+    return f"{StopReason.CERTIFIED}: the {problem.measure} is {text}"
 
 
 def integer_weights(w: HypothesisVector) -> Int[Array, " t"]:

@@ -270,6 +270,10 @@ class Run:
         lower = max(program.certify(d, w).lower for d in tangents)
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, measure)
 
+    def is_over(self, oracle: Oracle) -> bool:
+        """Return whether the run is over the examples and the class of an oracle."""
+        return self.record.digest == oracle.digest
+
     @property
     def class_labels(self) -> tuple[Any, ...] | None:
         """The labels of the classes if the hypotheses have a value for each class; None for the classes -1 and 1."""

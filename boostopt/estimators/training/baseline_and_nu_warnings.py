@@ -1,4 +1,4 @@
-"""Warnings about a fitted classifier: a soft margin that is not proved to exceed the baseline, or too large a nu.
+"""Findings about a fitted classifier: no proved soft margin above the baseline, too large a nu, a class without recall.
 
 The baseline is the soft margin of the zero function f = 0: 0 for a cap, and the minimum of F0 for a penalty.
 
@@ -11,6 +11,9 @@ With more than two classes, the largest f decides, and accuracy decreases alread
 (p = 0.097), the accuracy is 0.94 for nu = 0.1, 0.92 for 0.15, 0.82 for 0.2 and 0.47 for 0.3. If all margins of the
 smaller class are at most 0, the soft margin is at most 1 - p / nu. There is no warning about a larger soft margin.
 
+If a rare class is hard to tell from the others, the most accurate model predicts it for few of its examples. The
+diagnosis has the share of these, the recall of the class. No warning tells of it, because the model is as it should be.
+
 References
 ----------
 Crisp, Burges, "A geometric interpretation of nu-SVM classifiers", 1999.
@@ -20,7 +23,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from boostopt._utils.formatting import format_interval
@@ -36,10 +39,14 @@ UNPROVED_REASON = "No soft margin above that of f(x) = 0 is proved"
 ZERO_REASON = "f(x) = 0 on most of the training examples"
 CONSTANT_REASON = "All training examples are predicted as one class"
 NU_REASON = "nu is so large that the model may give up a class"
+RECALL_REASON = "Few of the training examples of a class are predicted correctly"
 """The findings in short."""
 
 RANKING_ADVICE = 'rank by the logistic loss with formulation="logitboost_cg"'
 """The way to a model that ranks examples although no soft margin is proved."""
+
+SMALL_RECALL = 0.1
+"""The share of the training examples of a class that are predicted correctly, below which the diagnosis names it."""
 
 MAX_NAMED_CLASSES = 3
 """Number of classes that a warning lists by name."""
@@ -65,6 +72,8 @@ class Recommendations:
         The way to give both classes the same weight; "" if there is none.
     choice_of_nu
         The reason for a large nu that the fit chose, as a sentence without a period; "" if the caller passed nu.
+    rank
+        The ways to a model that ranks examples.
     """
 
     format_nu: Callable[[float], str]
@@ -74,6 +83,7 @@ class Recommendations:
     better_hypotheses: str
     balance_classes: str
     choice_of_nu: str = ""
+    rank: Sequence[str] = ()
 
     def raise_nu(self, nu: float, limit: float, bound: float) -> str:
         """Return the advice to raise nu to its limit; "" if the fit chose nu, or if the texts of both say no more.
@@ -99,8 +109,9 @@ def margin_findings(
     hypothesis_class: str,
     constant_prediction: str,
     recommendations: Recommendations,
+    recalls: Mapping[str, float] | None = None,
 ) -> list[Finding]:
-    """Return the findings about soft margins that are not proved to exceed the baseline, and about too large a nu.
+    """Return the findings about unproved soft margins, too large a nu, and classes that are hardly predicted.
 
     Parameters
     ----------
@@ -112,10 +123,13 @@ def margin_findings(
         The class that is predicted for all examples; "" if there are several or they are unknown.
     recommendations
         The texts of the caller.
+    recalls
+        The share of the training examples of each class that are predicted correctly; None if they are unknown.
     """
     unproved = _unproved_messages(summaries, hypothesis_class, recommendations)
     nu_messages = _nu_messages(summaries, recommendations)
     predictions = _prediction_messages(summaries, constant_prediction)
+    ways = (recommendations.balance_classes, *recommendations.rank)
     if predictions and not (unproved or nu_messages):
         reason, details = predictions[-1]
         predictions[-1] = (reason, f"{details} {_alternatives([recommendations.better_hypotheses])}.")
@@ -123,6 +137,7 @@ def margin_findings(
         *(Finding(MarginWarning, UNPROVED_REASON, details) for details in unproved),
         *(Finding(MarginWarning, reason, details) for reason, details in predictions),
         *(Finding(MarginWarning, NU_REASON, details) for details in nu_messages),
+        *([] if constant_prediction else _recall_findings(recalls or {}, () if nu_messages else ways)),
     ]
 
 
@@ -228,6 +243,20 @@ def _nu_messages(summaries: Sequence[MarginSummary], recommendations: Recommenda
         f"{smallest.majority_name} has the soft margin {smallest.constant_prediction_margin:.3g}{soft_margin}. "
         f"{choice and f'{choice}. '}{_alternatives(steps)}."
     ]
+
+
+def _recall_findings(recalls: Mapping[str, float], ways: Sequence[str]) -> list[Finding]:
+    """Return a finding about classes with a small recall, with the ways to another model; [] if there are none."""
+    small = sorted((recall, label) for label, recall in recalls.items() if recall < SMALL_RECALL)
+    if not small:
+        return []
+    (recall, label), *more = small
+    parts = [f"{recall:.1%} of the training examples of class {label}"]
+    parts += [f"{recall:.1%} of class {label}" for recall, label in more[: MAX_NAMED_CLASSES - 1]]
+    parts += [f"few of {len(small) - len(parts)} more"] if len(small) > len(parts) else []
+    text = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    details = f"{text} are predicted correctly, which may be best for the accuracy."
+    return [Finding(None, RECALL_REASON, f"{details} {_alternatives(ways)}." if ways else details)]
 
 
 def _affected_classes(summaries: Sequence[MarginSummary], affected: Sequence[MarginSummary]) -> str:

@@ -37,7 +37,12 @@ from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.boosting.stabilization import RECOMMENDED_COLUMNS, RECOMMENDED_STABILIZATION
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.estimators.training.baseline_and_nu_warnings import SMALL_SOFT_MARGIN, Recommendations, margin_findings
+from boostopt.estimators.training.baseline_and_nu_warnings import (
+    RANKING_ADVICE,
+    SMALL_SOFT_MARGIN,
+    Recommendations,
+    margin_findings,
+)
 from boostopt.estimators.training.diagnosis import Diagnosis, Finding
 from boostopt.estimators.training.hypothesis_classes import (
     make_distributed_class,
@@ -74,6 +79,9 @@ NU_DIGITS = 3
 
 SCORING_NAMES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "neg_log_loss")
 """The scores by which the cross-validation compares values of nu, by scikit-learn's names; the first is the default."""
+
+RANKING_SCORE = "roc_auc"
+"""The score for models that rank examples."""
 
 CLEAR_MARGIN = 0.3
 """A soft margin of the first share above which `nu="margin"` tries the smallest next: few of the labels are noise."""
@@ -373,6 +381,8 @@ class FitSettings:
             and histogram_inputs(BoostRequest(self.formulation, oracle, self.epsilon, parameters, options))
         ):
             options = replace(options, columns_per_round=RECOMMENDED_COLUMNS, stabilization=RECOMMENDED_STABILIZATION)
+            if isinstance(options.start, HistogramRun) and options.start.aggregates_only:
+                options = replace(options, start=None)  # other updates need the margins
         if self.formulation.boosting.update is UpdateKind.REWEIGHTING:
             self._validate_booster(require_oracle(oracle, "multiplicities"), parameters, warm_start_run)
         run = boost(self.formulation, oracle, epsilon=self.epsilon, backend=self.backend, options=options, **parameters)
@@ -413,6 +423,7 @@ class FitSettings:
         classes: Sequence[Any],
         shares: Sequence[float],
         zero_fractions: Sequence[float] | None = None,
+        recalls: Sequence[float] = (),
         predicted_labels: Sequence[Any] = (),
         findings: Sequence[Finding] = (),
         nu_parameter: object = None,
@@ -428,6 +439,8 @@ class FitSettings:
             The labels, and the weight fraction of each class.
         zero_fractions
             The share of the examples with f(x) = 0 in each run; None if it is unknown.
+        recalls
+            The share of the examples of each class that are predicted correctly; () if it is unknown.
         predicted_labels
             The different labels that are predicted for the examples; () if they are unknown.
         findings
@@ -467,12 +480,24 @@ class FitSettings:
             better_hypotheses="use another base with better hypotheses"
             if "nu" in self.formulation.parameters
             else f"set other parameters of {self.formulation.name}, or use another base with better hypotheses",
-            balance_classes='give both classes the same weight with class_weight="balanced"',
+            balance_classes=f"give {'all' if is_multiclass else 'both'} classes the same weight with "
+            'class_weight="balanced"',
             choice_of_nu="" if nu_name is None else NU_CHOICES[nu_name].format(self.scoring),
+            rank=self._ways_to_rank(nu_name),
         )
         constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
-        margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations)
+        named_recalls = dict(zip(map(repr, classes), recalls, strict=True)) if recalls else None
+        margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations, named_recalls)
         return Diagnosis((*findings, *margins), tuple(summaries))
+
+    def _ways_to_rank(self, nu_name: str | None) -> list[str]:
+        """Return the ways to a model that ranks examples, other than these settings with the choice of nu."""
+        is_so_chosen = (nu_name, self.scoring) == (AUTO, RANKING_SCORE)
+        may_choose = "nu" in self.formulation.parameters and not is_so_chosen
+        return [
+            *([f'choose nu for a ranking with nu="{AUTO}" and scoring="{RANKING_SCORE}"'] if may_choose else []),
+            *([] if f'"{self.formulation.name}"' in RANKING_ADVICE else [RANKING_ADVICE]),
+        ]
 
     def _interval_advice(self, runs: Sequence[Run]) -> str:
         """Return advice that narrows the interval: first to raise a limit that stopped a run, else to lower epsilon."""
@@ -576,10 +601,10 @@ class FitSettings:
 def _require_same_problem(warm_start_run: Run, hypotheses: HypothesisClass) -> Run:
     """Return an earlier run; raise OptionError unless it has the examples and the hypothesis class of an oracle."""
     oracle = require_oracle(hypotheses, "a digest")
-    if warm_start_run.record.digest != oracle.digest:
+    if not warm_start_run.is_over(oracle):
         raise OptionError(
             "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
-            f"the last fit had {warm_start_run.record.pool.N} different examples and {warm_start_run.record.oracle}, "
+            f"the last fit had {warm_start_run.N} different examples and {warm_start_run.oracle}, "
             f"and this fit has {oracle.N} and {oracle}. If these agree, labels, weights or class_weight differ. Fit a "
             "clone, or set warm_start=False."
         )

@@ -36,14 +36,14 @@ class Finding:
     Attributes
     ----------
     category
-        The category of the warning: MarginWarning or ConvergenceWarning.
+        The category of the warning: MarginWarning or ConvergenceWarning. None for a fact that causes no warning.
     reason
         The fact in short, the same text for all fits that it concerns.
     details
         The fact with its numbers, and what to do.
     """
 
-    category: type[Warning]
+    category: type[Warning] | None
     reason: str
     details: str
 

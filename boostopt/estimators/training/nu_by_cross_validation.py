@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -85,6 +85,23 @@ class NuScores:
         losses = self.fold_scores[:, [best]] - self.fold_scores
         standard_errors = losses.std(axis=0, ddof=1) / np.sqrt(len(losses))
         return float(self.nus[np.flatnonzero(self.scores[best] - self.scores <= standard_errors)[0]])
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A fold of the cross-validation.
+
+    Attributes
+    ----------
+    training_examples, held_out_examples
+        The two parts of the examples.
+    starts
+        Runs of histogram Newton over the training examples, without the rows, by class and nu.
+    """
+
+    training_examples: WeightedExamples
+    held_out_examples: WeightedExamples
+    starts: dict[int, dict[float, HistogramRun]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,16 +206,18 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
             "a number."
         )
     fold_settings = replace(settings, epsilon=max(settings.epsilon, FOLD_EPSILON), checkpoint=None, verbose=False)
-    folds = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
-    splits = [
-        tuple(examples.take_copies(np.bincount(rows[part], minlength=len(examples.c))) for part in split)
-        for split in folds.split(np.zeros(len(rows)), examples.codes[rows])
-    ]
-    score = partial(_score_nus, fold_settings, splits)
+    splitter = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
+
+    def take(part: Int[Array, " n"]) -> WeightedExamples:
+        return examples.take_copies(np.bincount(rows[part], minlength=len(examples.c)))
+
+    splits = splitter.split(np.zeros(len(rows)), examples.codes[rows])
+    folds = [Fold(take(training_rows), take(held_out_rows)) for training_rows, held_out_rows in splits]
+    score = partial(_score_nus, fold_settings, folds)
     # Less than one row: the soft margin is the smallest margin for all of these nu.
     limit = min(nu_limit(*examples.class_shares()), 1.0)
     candidates = _without_repetitions(np.array(NU_FRACTIONS) * limit, 1.0 / len(rows))
-    coarse = NuScores(candidates, score(candidates), np.array([held_out.c.sum() for _, held_out in splits]))
+    coarse = NuScores(candidates, score(candidates), np.array([fold.held_out_examples.c.sum() for fold in folds]))
     candidates = _without_repetitions(finer_nus(coarse), 1.0 / len(rows))
     candidates = candidates[~np.isin(candidates, coarse.nus)]
     return coarse.with_scores(candidates, score(candidates)) if len(candidates) else coarse
@@ -216,56 +235,55 @@ def _without_repetitions(nus: Float[Array, " k"], smallest: float) -> Float[Arra
     return np.unique(np.maximum(nus, min(smallest, float(nus.max(initial=0.0)))))
 
 
-def _score_nus(
-    settings: FitSettings, splits: Sequence[tuple[WeightedExamples, ...]], nus: Float[Array, " k"]
-) -> Float[Array, "folds k"]:
-    """Return the score of each fold at each nu; splits are pairs of training examples and held-out examples."""
-    tasks = [delayed(_held_out_folds)(settings, *split, nus) for split in splits]
-    results: Any = Parallel(n_jobs=settings.n_jobs)(tasks)
+def _score_nus(settings: FitSettings, folds: Sequence[Fold], nus: Float[Array, " k"]) -> Float[Array, "folds k"]:
+    """Return the score of each fold at each nu, and add the new runs to the starts of the folds."""
+    results: Any = Parallel(n_jobs=settings.n_jobs)(delayed(_held_out_folds)(settings, fold, nus) for fold in folds)
+    for fold, (_, starts) in zip(folds, results, strict=True):
+        fold.starts.update(starts)  # another process has a copy
     score = FOLD_SCORES[settings.scoring]
-    return np.array([score(list(folds_at_nu)) for folds_at_nu in zip(*results, strict=True)]).T
+    return np.array([score(list(at_nu)) for at_nu in zip(*(held_out for held_out, _ in results), strict=True)]).T
 
 
 def _held_out_folds(
-    settings: FitSettings,
-    training_examples: WeightedExamples,
-    validation_examples: WeightedExamples,
-    nus: Float[Array, " k"],
-) -> list[HeldOutFold]:
-    """Return the held-out examples with the decision function at each nu."""
-    is_multiclass = len(training_examples.classes) > 2
-    positive_codes = range(len(training_examples.classes)) if is_multiclass else (1,)
+    settings: FitSettings, fold: Fold, nus: Float[Array, " k"]
+) -> tuple[list[HeldOutFold], dict[int, dict[float, HistogramRun]]]:
+    """Return the held-out examples with the decision function at each nu, and the starts with the new runs."""
+    examples, held_out = fold.training_examples, fold.held_out_examples
+    is_multiclass = len(examples.classes) > 2
+    positive_codes = range(len(examples.classes)) if is_multiclass else (1,)
     # For each class, the runs along the path of nu.
-    paths = [_runs_along_path(settings, training_examples, k, nus) for k in positive_codes]
+    paths = [_runs_along_path(settings, examples, k, nus, fold.starts.setdefault(k, {})) for k in positive_codes]
     folds = list[HeldOutFold]()
     for j in range(len(nus)):
-        f = stack_columns(runs[j].decision_function(validation_examples.X) for runs in paths)
+        f = stack_columns(runs[j].decision_function(held_out.X) for runs in paths)
         predicted = f.argmax(axis=1) if is_multiclass else predicted_classes(f, "majority", paths[0][j].majority) > 0
-        folds.append(
-            HeldOutFold(
-                validation_examples.codes,
-                validation_examples.c,
-                f.reshape(len(predicted), -1),
-                predicted.astype(np.int64),
-            )
-        )
-    return folds
+        folds.append(HeldOutFold(held_out.codes, held_out.c, f.reshape(len(predicted), -1), predicted.astype(np.int64)))
+    return folds, fold.starts
 
 
-def _runs_along_path(settings: FitSettings, examples: WeightedExamples, k: int, nus: Float[Array, " k"]) -> list[Run]:
+def _runs_along_path(
+    settings: FitSettings,
+    examples: WeightedExamples,
+    k: int,
+    nus: Float[Array, " k"],
+    starts: dict[float, HistogramRun],
+) -> list[Run]:
     """Return the runs of class k at ascending nus; each run starts from the run of the next larger nu, as in `path`.
 
-    Histogram Newton without a start is faster than other updates from an earlier run. If the formulation supports
-    histogram Newton, each run therefore begins without a start.
+    Runs of histogram Newton start from those of an earlier path too: `starts` has them by nu, and the new ones join.
     """
     runs = list[Run]()
     previous_run, total, cache = None, 0.0, OracleCache()
     for nu in reversed(nus.tolist()):
         nu_settings = replace(settings, nu=nu)
         previous_total, total = total, float(nu_settings.scale_weights(examples)[0].sum())
+        larger_nu = min((share for share in starts if share > nu), default=None)
         # If a share of the weights is less than one example, the weights are scaled, and the examples differ.
         start = previous_run if total == previous_total else None
+        start = start if larger_nu is None else starts[larger_nu]
         run = nu_settings.fit_binary(examples, k, start, None, cache=cache)
         runs.append(run)
+        if isinstance(run, HistogramRun):
+            starts[nu] = run.without_rows()
         previous_run = None if isinstance(run, HistogramRun) or run.problem.update is UpdateKind.REWEIGHTING else run
     return runs[::-1]

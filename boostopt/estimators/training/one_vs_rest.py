@@ -53,6 +53,11 @@ def process_count(settings: FitSettings) -> int:
     return n_processes
 
 
+def loop_thread_count(settings: FitSettings) -> int | None:
+    """Return the largest number of threads of compiled loops in this process; None for the default."""
+    return None if settings.n_jobs is None else process_count(settings)
+
+
 def checkpoint_paths(checkpoint: Any, runs: int) -> list[Any]:
     """Return the checkpoint file of each run; the files of several runs are numbered."""
     return [checkpoint if checkpoint is None or runs == 1 else Path(f"{checkpoint}.{k}") for k in range(runs)]
