@@ -59,7 +59,7 @@ from boostopt.problem_certificates.faces.implied_equations import (
 )
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
-from boostopt.problem_certificates.minorants.auxiliary_solves import solved_again
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
     ProblemInterval,
@@ -571,9 +571,12 @@ def _certify_values(
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
     for _ in range(MAX_FACIAL_REDUCTIONS):
-        if feasible is not None or search.is_contradictory or not read.matrices or search.interior is None:
+        if feasible is not None or search.is_contradictory or not read.matrices:
             break
-        faces = with_null_vectors(read, search.interior)
+        interior = search.interior
+        if interior is None and (proposal := least_violation(read)) is not None:
+            interior = proposal[1]
+        faces = read if interior is None else with_null_vectors(read, interior)
         if faces is read:
             break
         read, x = solved_again(faces) or (faces, x)

@@ -6,7 +6,7 @@ Each bound is one that `lower_bound` proves. The order of the choices decides ho
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 
@@ -324,17 +324,22 @@ def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, 
 
 
 def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
-    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation.
+
+    Where equations alone exclude each other, tiny multipliers of matrices leave slopes that no equation makes 0.
+    """
     proposal = least_violation(read)
     if proposal is None:
         return False
     copied, x = proposal
+    without_matrices = replace(copied, matrices=[replace(item, dual=None) for item in copied.matrices])
     point = float_point(copied, x)
-    for width in WIDTHS[:3]:
-        for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
-            try:
-                if lower_bound(copied, choice, box, tolerance) > 0:
-                    return True
-            except WrongSign:
-                continue
+    for duals in (copied, without_matrices) if copied.matrices else (copied,):
+        for width in WIDTHS[:3]:
+            for choice in proposed_choices(duals, point, box.box, width, N_STEPS, objective_weight=0.0):
+                try:
+                    if lower_bound(duals, choice, box, tolerance) > 0:
+                        return True
+                except WrongSign:
+                    continue
     return False

@@ -22,6 +22,7 @@ from boostopt.problem_certificates.faces.exposing_matrices import exposed_spaces
 from boostopt.problem_certificates.faces.implied_equations import (
     principal_part,
     proposed_null_vectors,
+    vectors_of_rows,
     with_affine_rows,
 )
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
@@ -332,13 +333,15 @@ def _proposed_vectors(read: ReadProblem, place: int, size: int, points: Sequence
     result = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
     if not read.matrices[place].rows.is_affine(read.n):
         return result
+    matrix, vectors = read.matrices[place], list[list[Fraction]]()
     for x in points:
-        values = np.append(x, np.zeros(read.n_values - read.n))
-        for _, vector in proposed_null_vectors(read.matrices[place], values):
-            scale = math.lcm(*(value.denominator for value in vector))
-            whole = [scale * value for value in vector]
-            if whole not in result:
-                result.append(whole)
+        pairs = proposed_null_vectors(matrix, np.append(x, np.zeros(read.n_values - read.n)))
+        vectors += [vector for _, vector in pairs if sum(map(bool, vector)) > 1]
+    for vector in vectors or [vector for _, vector in vectors_of_rows(read, matrix)]:
+        scale = math.lcm(*(value.denominator for value in vector))
+        whole = [scale * value for value in vector]
+        if whole not in result:
+            result.append(whole)
     return result
 
 
