@@ -590,8 +590,8 @@ def _certify_values(
     box = Propagation(read, interval.upper, change)
     box.run()
     if feasible is None:
-        is_infeasible = search.is_contradictory or box.is_empty or is_proved_infeasible(read, box, tolerance)
-        if is_infeasible:
+        is_decided = search.is_contradictory or box.is_empty
+        if is_decided or is_proved_infeasible(read, box, tolerance, has_relaxation):
             interval.lower, interval.status = math.inf, "infeasible"
             if search.is_contradictory:
                 interval.reasons.append(search.reason)

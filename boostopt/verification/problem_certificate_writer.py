@@ -21,7 +21,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
@@ -406,9 +406,10 @@ def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Pr
     for answer in answers:
         yield from _multipliers_of_least_violation(answer.problem, problem)
     for answer in answers:
-        multipliers = relaxed_multipliers(answer.problem, problem)
-        if multipliers is not None and multipliers.objective == 0:
-            yield multipliers
+        for has_objective in (True, False):
+            multipliers = relaxed_multipliers(answer.problem, problem, has_objective)
+            if multipliers is not None and multipliers.objective == 0:
+                yield multipliers
     for _, extended in _extended_problems(answers, problem):
         for multipliers in _multipliers_of_least_violation(extended.read, extended.problem):
             yield extended.split(multipliers, problem)
@@ -416,8 +417,7 @@ def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Pr
 
 def _multipliers_of_least_violation(read: ReadProblem, problem: Problem) -> Iterator[Multipliers]:
     """Yield multipliers without the objective near those of the least violation of the constraints."""
-    proposal = least_violation(read)
-    if proposal is not None:
+    for proposal in least_violations(read):
         for width in WIDTHS:
             for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width):
                 yield from multipliers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +64,19 @@ def solved_again(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | 
         ),
         x,
     )
+
+
+def least_violations(read: ReadProblem) -> Iterator[tuple[ReadProblem, Float[Array, " n"]]]:
+    """Yield the problem with the duals of the least violation, and its point, and then without those of matrices.
+
+    Where equations alone exclude each other, tiny duals of matrices leave slopes that no equation makes 0.
+    """
+    proposal = least_violation(read)
+    if proposal is not None:
+        copied, x = proposal
+        yield proposal
+        if read.matrices:
+            yield replace(copied, matrices=[replace(item, dual=None) for item in copied.matrices]), x
 
 
 def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:
