@@ -64,6 +64,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
     ProblemInterval,
     bound_below,
+    bound_below_by_tangents,
     bound_face_below,
     is_proved_infeasible,
     scaled_gap,
@@ -84,6 +85,15 @@ MAX_DECIMAL_DIGITS = 100_000_000
 
 MAX_ROUNDING = 1e-12
 """Relative distance of a point from an exactly feasible one from which a reason states it."""
+
+MAX_USUAL_GAP = 1e-4
+"""Scaled gap that answers of solvers with default options prove."""
+
+WIDE_ANSWER = 'the answer in the problem proves no narrower interval: solve more accurately, or pass solver="auto"'
+"""The reason for a larger gap, where no solver was called."""
+
+MIN_DISTANCE = 1e-3
+"""Relative distance of an answer from the feasible point from which tangents at this point are tried, too."""
 
 
 @dataclass(frozen=True)
@@ -335,7 +345,7 @@ def certify_problem(
             result = following if result is None else _intersection(result, following)
     if result is None:  # no variables: nothing needs a solver
         raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
-    return replace(result, value=value, reasons=(*_doubts(problem, result, goal), *result.reasons))
+    return replace(result, value=value, reasons=(*_doubts(problem, result, goal, not solvers), *result.reasons))
 
 
 def _check_program_options(bounds: object, solver: object, tolerance: float) -> None:
@@ -448,8 +458,8 @@ def _check_values(problem: Any) -> None:
     raise ProblemError(f"expected a problem with values; got none for {format_names_truncated(names)}. {advice}")
 
 
-def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[str]:
-    """Return why an interval may be wide or open: parts that are not convex, and values that are no numbers."""
+def _doubts(problem: Any, certificate: ProblemCertificate, goal: float, is_answer_alone: bool) -> list[str]:
+    """Return why an interval may be wide or open: parts that are not convex, values that are no numbers, an answer."""
     if certificate.is_decided:
         return []
     part = non_convex_part(problem) if certificate.scaled_gap > goal else ""
@@ -460,6 +470,9 @@ def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[
             f"no value of finite numbers of its shape was in {format_names_truncated(names)}, so that the interval may "
             "be wide: call problem.solve()"
         )
+    is_wide = MAX_USUAL_GAP < certificate.scaled_gap < math.inf
+    if is_answer_alone and is_wide and not doubts and not certificate.reasons:
+        doubts.append(WIDE_ANSWER)
     return doubts
 
 
@@ -491,7 +504,7 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
-    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text]
+    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text not in ("", WIDE_ANSWER)]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     if certificate.is_decided:
         raise AssertionError(
@@ -505,7 +518,7 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
             "or the solver is wrong"
         )
     if not certificate.scaled_gap <= gap:
-        advice = "Change what is named there" if certificate.reasons else "Solve to a higher accuracy"
+        advice = "Change what is named there" if reasons else "Solve to a higher accuracy"
         raise AssertionError(
             f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a relative "
             f"gap of {certificate.scaled_gap:.2e}{why}. {advice}; explain_problem(problem) shows what fails"
@@ -604,6 +617,8 @@ def _certify_values(
     start = _start(read, x, feasible, search)
     if not interval.status:
         bound_below(read, interval, box, start, goal, change)
+        if feasible is not None and _is_far(start, feasible) and POOR_GAP < interval.scaled_gap < math.inf:
+            bound_below_by_tangents(read, interval, box, midpoints(feasible.x), goal, change)
         if interval.relaxed_x is not None:
             point = FeasiblePointSearch(read, tolerance).run(interval.relaxed_x)
             if point is not None and point.upper < interval.upper:
@@ -646,6 +661,12 @@ def _certify_values(
         change,
         (ProblemAnswer(original if read is not original else interval.multipliers or original, start, feasible),),
     )
+
+
+def _is_far(start: Float[Array, " n"], feasible: FeasiblePoint) -> bool:
+    """Return whether a point is so far from a feasible one that tangents there are others."""
+    x = midpoints(feasible.x)
+    return bool(np.abs(start - x).max(initial=0.0) > MIN_DISTANCE * np.abs(x).max(initial=1.0))
 
 
 def _relative_distance(x: Sequence[Ball]) -> float:

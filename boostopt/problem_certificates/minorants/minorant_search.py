@@ -182,6 +182,18 @@ def bound_below(
         )
 
 
+def bound_below_by_tangents(
+    read: ReadProblem,
+    interval: ProblemInterval,
+    box: Propagation,
+    x: Float[Array, " n"],
+    goal: float,
+    change: float,
+) -> None:
+    """Raise the lower bound of an interval by minorants near another point."""
+    _use_minorants(read, interval, box, float_point(read, x), goal, change)
+
+
 def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
     """Raise the lower bound of an interval by equations that matrices without slack imply."""
     proposal = max_slack_point(read, Promotions())
