@@ -92,6 +92,9 @@ MAX_USUAL_GAP = 1e-4
 WIDE_ANSWER = 'the answer in the problem proves no narrower interval: solve more accurately, or pass solver="auto"'
 """The reason for a larger gap, where no solver was called."""
 
+CONTRADICTORY_FACES = "constraints that no point satisfies with slack imply equations that contradict each other"
+"""The reason for a proof of infeasibility by such equations."""
+
 MIN_DISTANCE = 1e-3
 """Relative distance of an answer from the feasible point from which tangents at this point are tried, too."""
 
@@ -512,10 +515,12 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
             "Correct the problem, or compare certify_problem(problem).status if this is what you expect"
         )
     if certificate.violation > gap:
+        distance, cause = f"which is off by {certificate.violation:.2e}", "values, parameters or data were changed"
+        if not math.isfinite(certificate.violation):
+            distance, cause = "which is not finite", "values of variables lie outside the domain of an atom"
         raise AssertionError(
-            f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
-            f"{certificate.violation:.2e}. Solve again, to a higher accuracy: values, parameters or data were changed, "
-            "or the solver is wrong"
+            f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, {distance}. Solve "
+            f"again, to a higher accuracy: {cause}, or the solver is wrong"
         )
     if not certificate.scaled_gap <= gap:
         advice = "Change what is named there" if reasons else "Solve to a higher accuracy"
@@ -607,7 +612,7 @@ def _certify_values(
         if is_decided or is_proved_infeasible(read, box, tolerance, has_relaxation):
             interval.lower, interval.status = math.inf, "infeasible"
             if search.is_contradictory:
-                interval.reasons.append(search.reason)
+                interval.reasons.append(search.reason if read is original else CONTRADICTORY_FACES)
         else:
             interval.reasons.append(search.reason)
     elif box.is_empty:

@@ -287,6 +287,9 @@ def test_a_value_that_is_off_is_an_assertion_error() -> None:
     assert certificate.violation == pytest.approx(1e-3 / problem.value, rel=1e-3)
     with pytest.raises(AssertionError, match="is off by"):
         assert_certified(problem)
+    problem._value = math.inf  # as CVXPY reports of values outside the domain of an atom
+    with pytest.raises(AssertionError, match="reports inf, which is not finite"):
+        assert_certified(problem)
 
 
 @pytest.mark.thorough
