@@ -59,7 +59,7 @@ from boostopt.problem_certificates.faces.implied_equations import (
 )
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, solved_again
+from boostopt.problem_certificates.minorants.auxiliary_solves import points_without_slack, solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
     ProblemInterval,
@@ -591,10 +591,11 @@ def _certify_values(
     for _ in range(MAX_FACIAL_REDUCTIONS):
         if feasible is not None or search.is_contradictory or not read.matrices:
             break
-        interior = search.interior
-        if interior is None and (proposal := least_violation(read)) is not None:
-            interior = proposal[1]
-        faces = read if interior is None else with_null_vectors(read, interior)
+        faces = read
+        for interior in points_without_slack(read, search.interior):
+            faces = with_null_vectors(read, interior)
+            if faces is not read:
+                break
         if faces is read:
             break
         read, x = solved_again(faces) or (faces, x)

@@ -115,6 +115,7 @@ INFEASIBLE: dict[str, Callable[[float], Any]] = {
     "entries beside 0": lambda b: semidefinite(lambda X: [X[0, 0] <= 0, X[0, 1] + X[0, 2] >= b]),
     "null vector": lambda b: semidefinite(lambda X: [v @ X @ v == 0, X[0] @ v == b]),
     "sum of a null vector": lambda b: semidefinite(lambda X: [v @ X @ v == 0, cp.sum(X @ v) >= b]),
+    "two steps": lambda b: semidefinite(lambda X: [X[0, 0] == 0, X[1, 1] == X[0, 1] + X[0, 2], X[1, 2] == b]),
     "squares over a number": lambda b: at_point(lambda x, y: [cp.quad_over_lin(x - a, y) <= 0, cp.sum(x) >= 6 + b]),
     "polynomial": lambda b: semidefinite(lambda X: [2 * X[0, 2] + X[1, 1] == 1, 2 * X[1, 2] == b, X[2, 2] == 0]),
 }

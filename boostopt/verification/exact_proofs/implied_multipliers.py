@@ -26,6 +26,7 @@ from boostopt.problem_certificates.faces.implied_equations import (
     with_affine_rows,
 )
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
+from boostopt.problem_certificates.minorants.auxiliary_solves import points_without_slack
 from boostopt.problem_certificates.problem_certificate import MAX_FACIAL_REDUCTIONS
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.exact_proofs.exact_multipliers import combined
@@ -91,7 +92,9 @@ def exposed_implications(
         if not extended.read.matrices:
             break
         proposal = max_slack_point(extended.read, Promotions())
-        item = None if proposal is None else _exposed_item(extended, problem, proposal.x)
+        points = points_without_slack(extended.read, None if proposal is None else proposal.x)
+        items = (_exposed_item(extended, problem, x) for x in points)
+        item = next((item for item in items if item is not None), None)
         if item is None:
             break
         result = list(extended.implications)
