@@ -342,7 +342,7 @@ def certify_problem(
                 break
             failure = _solve(problem, name)
             has_relaxation = solver == "auto" and result is None
-            following = _certify_values(problem, bounds, goal, tolerance, has_relaxation)
+            following = _certify_values(problem, bounds, goal, tolerance, has_relaxation, result)
             if failure:
                 following = replace(following, reasons=[*following.reasons, failure])
             result = following if result is None else _intersection(result, following)
@@ -579,12 +579,22 @@ def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> Prob
 
 
 def _certify_values(
-    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float, has_relaxation: bool
+    problem: Any,
+    bounds: Mapping[Any, Any] | None,
+    goal: float,
+    tolerance: float,
+    has_relaxation: bool,
+    earlier: ProblemCertificate | None = None,
 ) -> ProblemCertificate:
-    """Return the certificate by the values and duals that a problem has, and by a conic relaxation if this may be."""
+    """Return the certificate by the values and duals that a problem has, and by a conic relaxation if this may be.
+
+    The lower bound of an earlier certificate, for the problem to be minimized, saves the work of proving another one.
+    """
     original = read_problem(problem, bounds)
     read = with_implied_equations(original)
     interval = ProblemInterval(has_relaxation=has_relaxation)
+    if earlier is not None and tolerance == 0:
+        interval.lower = earlier.lower if read.sign > 0 else -earlier.upper
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
