@@ -41,6 +41,7 @@ from boostopt.problem_certificates.arithmetic.balls import (
     solve,
 )
 from boostopt.problem_certificates.arithmetic.nearest_sparse_solutions import SparseSystem
+from boostopt.problem_certificates.constraint_parts import plain_words
 from boostopt.problem_certificates.leaf_values import dual_matrix, dual_vector, value_of
 from boostopt.problem_certificates.least_squares_slack_points import curved_slack_point, least_fraction, slack_point
 from boostopt.problem_certificates.minorants.single_unknown_rows import bounds_with_rows
@@ -696,7 +697,7 @@ def max_slack_point(problem: ReadProblem, promotions: Promotions) -> SlackPoint 
 def _matrix_name(constraint: MatrixConstraint) -> str:
     """Return a semidefinite constraint, or a variable with this attribute, as text."""
     source = constraint.source
-    return f"{source.name()}, which is semidefinite" if isinstance(source, cp.Variable) else str(source)
+    return f"{source.name()}, which is semidefinite" if isinstance(source, cp.Variable) else plain_words(str(source))
 
 
 def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) -> Array | None:

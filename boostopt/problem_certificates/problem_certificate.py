@@ -59,11 +59,12 @@ from boostopt.problem_certificates.faces.implied_equations import (
 )
 from boostopt.problem_certificates.feasible_point import FeasiblePoint, FeasiblePointSearch
 from boostopt.problem_certificates.leaf_values import has_usable_value, value_of
-from boostopt.problem_certificates.minorants.auxiliary_solves import solved_again
+from boostopt.problem_certificates.minorants.auxiliary_solves import points_without_slack, solved_again
 from boostopt.problem_certificates.minorants.minorant_search import (
     POOR_GAP,
     ProblemInterval,
     bound_below,
+    bound_below_by_tangents,
     bound_face_below,
     is_proved_infeasible,
     scaled_gap,
@@ -84,6 +85,18 @@ MAX_DECIMAL_DIGITS = 100_000_000
 
 MAX_ROUNDING = 1e-12
 """Relative distance of a point from an exactly feasible one from which a reason states it."""
+
+MAX_USUAL_GAP = 1e-4
+"""Scaled gap that answers of solvers with default options prove."""
+
+WIDE_ANSWER = 'the answer in the problem proves no narrower interval: solve more accurately, or pass solver="auto"'
+"""The reason for a larger gap, where no solver was called."""
+
+CONTRADICTORY_FACES = "constraints that no point satisfies with slack imply equations that contradict each other"
+"""The reason for a proof of infeasibility by such equations."""
+
+MIN_DISTANCE = 1e-3
+"""Relative distance of an answer from the feasible point from which tangents at this point are tried, too."""
 
 
 @dataclass(frozen=True)
@@ -329,13 +342,13 @@ def certify_problem(
                 break
             failure = _solve(problem, name)
             has_relaxation = solver == "auto" and result is None
-            following = _certify_values(problem, bounds, goal, tolerance, has_relaxation)
+            following = _certify_values(problem, bounds, goal, tolerance, has_relaxation, result)
             if failure:
                 following = replace(following, reasons=[*following.reasons, failure])
             result = following if result is None else _intersection(result, following)
     if result is None:  # no variables: nothing needs a solver
         raise ProblemError("expected a problem with values; got none. Call problem.solve() first.")
-    return replace(result, value=value, reasons=(*_doubts(problem, result, goal), *result.reasons))
+    return replace(result, value=value, reasons=(*_doubts(problem, result, goal, not solvers), *result.reasons))
 
 
 def _check_program_options(bounds: object, solver: object, tolerance: float) -> None:
@@ -448,8 +461,8 @@ def _check_values(problem: Any) -> None:
     raise ProblemError(f"expected a problem with values; got none for {format_names_truncated(names)}. {advice}")
 
 
-def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[str]:
-    """Return why an interval may be wide or open: parts that are not convex, and values that are no numbers."""
+def _doubts(problem: Any, certificate: ProblemCertificate, goal: float, is_answer_alone: bool) -> list[str]:
+    """Return why an interval may be wide or open: parts that are not convex, values that are no numbers, an answer."""
     if certificate.is_decided:
         return []
     part = non_convex_part(problem) if certificate.scaled_gap > goal else ""
@@ -460,6 +473,9 @@ def _doubts(problem: Any, certificate: ProblemCertificate, goal: float) -> list[
             f"no value of finite numbers of its shape was in {format_names_truncated(names)}, so that the interval may "
             "be wide: call problem.solve()"
         )
+    is_wide = MAX_USUAL_GAP < certificate.scaled_gap < math.inf
+    if is_answer_alone and is_wide and not doubts and not certificate.reasons:
+        doubts.append(WIDE_ANSWER)
     return doubts
 
 
@@ -491,7 +507,7 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
     """
     gap = check_tolerance("gap", gap)
     certificate = certify_problem(problem, goal=min(gap, 1e-8))
-    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text]
+    reasons = [text for text in (cause_of(certificate), *certificate.reasons) if text not in ("", WIDE_ANSWER)]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     if certificate.is_decided:
         raise AssertionError(
@@ -499,13 +515,15 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
             "Correct the problem, or compare certify_problem(problem).status if this is what you expect"
         )
     if certificate.violation > gap:
+        distance, cause = f"which is off by {certificate.violation:.2e}", "values, parameters or data were changed"
+        if not math.isfinite(certificate.violation):
+            distance, cause = "which is not finite", "values of variables lie outside the domain of an atom"
         raise AssertionError(
-            f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, which is off by "
-            f"{certificate.violation:.2e}. Solve again, to a higher accuracy: values, parameters or data were changed, "
-            "or the solver is wrong"
+            f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, {distance}. Solve "
+            f"again, to a higher accuracy: {cause}, or the solver is wrong"
         )
     if not certificate.scaled_gap <= gap:
-        advice = "Change what is named there" if certificate.reasons else "Solve to a higher accuracy"
+        advice = "Change what is named there" if reasons else "Solve to a higher accuracy"
         raise AssertionError(
             f"expected an optimum that is certified to {gap:g}; proved {certificate.words}, a scaled "
             f"gap of {certificate.scaled_gap:.2e}{why}. {advice}; explain_problem(problem) shows what fails"
@@ -561,19 +579,33 @@ def _intersection(first: ProblemCertificate, second: ProblemCertificate) -> Prob
 
 
 def _certify_values(
-    problem: Any, bounds: Mapping[Any, Any] | None, goal: float, tolerance: float, has_relaxation: bool
+    problem: Any,
+    bounds: Mapping[Any, Any] | None,
+    goal: float,
+    tolerance: float,
+    has_relaxation: bool,
+    earlier: ProblemCertificate | None = None,
 ) -> ProblemCertificate:
-    """Return the certificate by the values and duals that a problem has, and by a conic relaxation if this may be."""
+    """Return the certificate by the values and duals that a problem has, and by a conic relaxation if this may be.
+
+    The lower bound of an earlier certificate, for the problem to be minimized, saves the work of proving another one.
+    """
     original = read_problem(problem, bounds)
     read = with_implied_equations(original)
     interval = ProblemInterval(has_relaxation=has_relaxation)
+    if earlier is not None and tolerance == 0:
+        interval.lower = earlier.lower if read.sign > 0 else -earlier.upper
     x = read.point_of_values()
     search = FeasiblePointSearch(read, tolerance)
     feasible = search.run(x)
     for _ in range(MAX_FACIAL_REDUCTIONS):
-        if feasible is not None or search.is_contradictory or not read.matrices or search.interior is None:
+        if feasible is not None or search.is_contradictory or not read.matrices:
             break
-        faces = with_null_vectors(read, search.interior)
+        faces = read
+        for interior in points_without_slack(read, search.interior):
+            faces = with_null_vectors(read, interior)
+            if faces is not read:
+                break
         if faces is read:
             break
         read, x = solved_again(faces) or (faces, x)
@@ -587,11 +619,11 @@ def _certify_values(
     box = Propagation(read, interval.upper, change)
     box.run()
     if feasible is None:
-        is_infeasible = search.is_contradictory or box.is_empty or is_proved_infeasible(read, box, tolerance)
-        if is_infeasible:
+        is_decided = search.is_contradictory or box.is_empty
+        if is_decided or is_proved_infeasible(read, box, tolerance, has_relaxation):
             interval.lower, interval.status = math.inf, "infeasible"
             if search.is_contradictory:
-                interval.reasons.append(search.reason)
+                interval.reasons.append(search.reason if read is original else CONTRADICTORY_FACES)
         else:
             interval.reasons.append(search.reason)
     elif box.is_empty:
@@ -601,6 +633,8 @@ def _certify_values(
     start = _start(read, x, feasible, search)
     if not interval.status:
         bound_below(read, interval, box, start, goal, change)
+        if feasible is not None and _is_far(start, feasible) and POOR_GAP < interval.scaled_gap < math.inf:
+            bound_below_by_tangents(read, interval, box, midpoints(feasible.x), goal, change)
         if interval.relaxed_x is not None:
             point = FeasiblePointSearch(read, tolerance).run(interval.relaxed_x)
             if point is not None and point.upper < interval.upper:
@@ -643,6 +677,12 @@ def _certify_values(
         change,
         (ProblemAnswer(original if read is not original else interval.multipliers or original, start, feasible),),
     )
+
+
+def _is_far(start: Float[Array, " n"], feasible: FeasiblePoint) -> bool:
+    """Return whether a point is so far from a feasible one that tangents there are others."""
+    x = midpoints(feasible.x)
+    return bool(np.abs(start - x).max(initial=0.0) > MIN_DISTANCE * np.abs(x).max(initial=1.0))
 
 
 def _relative_distance(x: Sequence[Ball]) -> float:

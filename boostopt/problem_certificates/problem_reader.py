@@ -41,7 +41,7 @@ from boostopt.problem_certificates.atoms.function_rules import (
     huber_threshold,
 )
 from boostopt.problem_certificates.atoms.perspectives import Perspective, perspective_form
-from boostopt.problem_certificates.constraint_parts import constraint_parts, present_dual
+from boostopt.problem_certificates.constraint_parts import constraint_parts, plain_words, present_dual
 from boostopt.problem_certificates.leaf_values import (
     bound_values,
     constant_values,
@@ -160,7 +160,7 @@ class ScalarConstraints:
         for source, expression, rows in self.segments():
             if i < rows.stop:
                 entry = f", entry {i - rows.start}" if expression.size > 1 else ""
-                return f"{source}{entry}"
+                return f"{plain_words(str(source))}{entry}"
         raise IndexError(i)
 
 

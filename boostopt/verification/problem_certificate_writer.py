@@ -21,7 +21,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
@@ -381,7 +381,7 @@ def _extended_problems(
 
 
 def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -> Multipliers:
-    """Return multipliers that prove that no point is feasible.
+    """Return multipliers that prove that no point is feasible, also of equations that constraints imply.
 
     Raises
     ------
@@ -389,21 +389,38 @@ def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -
         None were found.
     """
     failure = "no multipliers were found"
-    for answer in certificate.answers:
-        proposal = least_violation(answer.problem)
-        if proposal is None:
-            continue
-        candidates = (_proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width) for width in WIDTHS)
-        for multipliers in itertools.chain.from_iterable(itertools.chain.from_iterable(candidates)):
-            try:
-                if lower_bound(problem, multipliers) > 0:
-                    return multipliers
-                failure = "their bound is not positive"
-            except Rejected as rejected:
-                failure = str(rejected)
+    for multipliers in _multipliers_without_objective(certificate.answers, problem):
+        try:
+            if lower_bound(problem, multipliers) > 0:
+                return multipliers
+            failure = "their bound is not positive"
+        except Rejected as rejected:
+            failure = str(rejected)
     raise ProblemError(
         f"a file must prove by multipliers that no point is feasible; {failure}. Keep the certificate in Python."
     )
+
+
+def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Problem) -> Iterator[Multipliers]:
+    """Yield multipliers that may prove that no point is feasible."""
+    for answer in answers:
+        yield from _multipliers_of_least_violation(answer.problem, problem)
+    for answer in answers:
+        for has_objective in (True, False):
+            multipliers = relaxed_multipliers(answer.problem, problem, has_objective)
+            if multipliers is not None and multipliers.objective == 0:
+                yield multipliers
+    for _, extended in _extended_problems(answers, problem):
+        for multipliers in _multipliers_of_least_violation(extended.read, extended.problem):
+            yield extended.split(multipliers, problem)
+
+
+def _multipliers_of_least_violation(read: ReadProblem, problem: Problem) -> Iterator[Multipliers]:
+    """Yield multipliers without the objective near those of the least violation of the constraints."""
+    for proposal in least_violations(read):
+        for width in WIDTHS:
+            for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width):
+                yield from multipliers
 
 
 def _proved_ray(certificate: ProblemCertificate, problem: Problem) -> ScaledVector:

@@ -83,6 +83,25 @@ def test_block_triangular_systems_are_solved_exactly(sizes: list[int]) -> None:
         assert [sum((fmpq(matrix[i][j]) * y[i] for i in range(size)), fmpq(0)) for j in range(size)] == b
 
 
+@pytest.mark.parametrize(("sizes", "n_blocks"), [([3, 3, 3], 3), ([4, 5], 2), ([8], 1), ([3], 1)])
+@pytest.mark.parametrize("has_one_denominator", [False, True])
+def test_long_right_sides_are_solved_by_blocks_exactly(
+    sizes: list[int], n_blocks: int, has_one_denominator: bool
+) -> None:
+    """Numbers of independent blocks have no common denominator, so that theirs are not multiplied."""
+    rng, generator = np.random.default_rng(1), random.Random(2)
+    matrix = block_matrix(rng, sizes, 9)
+    n = len(matrix)
+    q = generator.getrandbits(2000) | 1
+    b = [fmpq(generator.getrandbits(2000), q if has_one_denominator else q + 2 * i) for i in range(n)]
+    system = ExactSystem(columns_of(matrix))
+    for _ in range(2):
+        z, y = system.solve(b), system.solve_transposed(b)
+        assert [sum((fmpq(matrix[i][j]) * z[j] for j in range(n)), fmpq(0)) for i in range(n)] == b
+        assert [sum((fmpq(matrix[i][j]) * y[i] for i in range(n)), fmpq(0)) for j in range(n)] == b
+    assert len(system._blocks) == n_blocks  # pyright: ignore[reportPrivateUsage]
+
+
 def test_large_blocks_with_short_determinants_are_solved_exactly() -> None:
     """A cycle of 1 and -2 on 80 rows, whose determinant is 1 - 2^80."""
     size = 80

@@ -70,6 +70,31 @@ def test_answers_of_clarabel_prove_narrow_intervals(name: str) -> None:
     assert_true(certificate, reference_value(problem))
 
 
+def test_an_answer_far_from_the_only_feasible_point_proves_no_wide_interval() -> None:
+    """The equations of a Hilbert matrix have one solution, and the point of a solver is another one."""
+    n, x = 8, cp.Variable(8)
+    exact = (-1) ** (np.arange(n) + n) * np.array([8.0, 504, 7560, 46200, 138600, 216216, 168168, 51480])
+    scaled = np.array([[360360 / (i + j + 1) for j in range(n)] for i in range(n)])
+    assert (scaled == np.round(scaled)).all()
+    sides = scaled @ exact
+    problem = cp.Problem(cp.Minimize(cp.norm(x)), [scaled @ x == sides])
+    x.save_value(np.linalg.lstsq(scaled, sides, rcond=1e-6)[0])
+    optimum = float(np.linalg.norm(exact))
+    assert np.linalg.norm(x.value) < optimum / 2
+    certificate = certify_problem(problem)
+    assert certificate.lower <= optimum * (1 + 1e-15) and certificate.upper >= optimum * (1 - 1e-15)
+    assert certificate.scaled_gap <= 1e-5
+
+
+def test_a_wide_interval_of_an_answer_alone_has_this_reason() -> None:
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum(x)), [cp.norm(x) <= 1])
+    x.save_value(np.zeros(2))
+    certificate = certify_problem(problem)
+    assert certificate.scaled_gap > 1e-4 and "proves no narrower interval" in certificate.reasons[0]
+    assert not certify_problem(problem, solver="CLARABEL").reasons
+
+
 @pytest.mark.every(2)
 @NAMES
 def test_the_box_contains_the_minimizers_and_the_point_is_feasible(name: str) -> None:
@@ -261,6 +286,9 @@ def test_a_value_that_is_off_is_an_assertion_error() -> None:
     certificate = certify_problem(problem)
     assert certificate.violation == pytest.approx(1e-3 / problem.value, rel=1e-3)
     with pytest.raises(AssertionError, match="is off by"):
+        assert_certified(problem)
+    problem._value = math.inf  # as CVXPY reports of values outside the domain of an atom
+    with pytest.raises(AssertionError, match="reports inf, which is not finite"):
         assert_certified(problem)
 
 

@@ -10,7 +10,7 @@ import flint
 import numpy as np
 import pytest
 from convex_problems import cp
-from support.duals_without_interior import dual_without_interior
+from support.duals_without_interior import dual_without_interior, squared_distances
 
 from boostopt import certify_problem
 from boostopt._utils.blas_threads import limit_blas_threads
@@ -105,6 +105,53 @@ def test_a_matrix_that_nothing_else_contains_spoils_no_relaxation(n: int) -> Non
     certificate = certify_problem(cp.Problem(problem.objective, [Y >> 0]), solver="auto")
     assert certificate.lower <= infimum + 1e-12 and certificate.upper >= infimum - 1e-12
     assert certificate.scaled_gap <= 1e-8
+
+
+CENTRING = np.eye(4) - 0.25
+BESIDE: dict[str, tuple[Callable[[Any], tuple[Any, list[Any]]], float]] = {
+    "an equation": (lambda x: (0, [x == VECTOR]), 0.0),
+    "a norm": (lambda x: (cp.norm(x - VECTOR), []), 0.0),
+    "a norm and an equation": (lambda x: (cp.norm(x - 1), [cp.sum(x) == 2]), 1.0),
+    "a disk": (lambda x: (-cp.sum(x), [cp.norm(x) <= 1]), -2.0),
+    "bounds": (lambda x: (-cp.sum(x), [x >= 0, x <= 1]), -4.0),
+    "bounds and an equation": (lambda x: (x[0], [x >= 0, cp.sum(x) == 1]), 0.0),
+    "squares": (lambda x: (cp.sum_squares(x - 1), []), 0.0),
+    "an exponential times 0": (lambda x: (0 * cp.exp(cp.norm(x / 3)) + cp.norm(x), []), 0.0),
+}
+"""A term and constraints of x beside the largest eigenvalue of S + t J, and the least value of the term."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", BESIDE)
+def test_duals_without_interior_are_bounded_beside_other_constraints(name: str) -> None:
+    """The infimum of the eigenvalue is that of S on the vectors whose sum is 0, and lies at infinity."""
+    x, t, (make, minimum) = cp.Variable(4), cp.Variable(), BESIDE[name]
+    term, constraints = make(x)
+    problem = cp.Problem(cp.Minimize(cp.lambda_max(S + t * np.ones((4, 4))) + term), constraints)
+    certificate = certify_problem(problem, solver="auto")
+    optimum = float(eigenvalues(CENTRING @ (S + 9 * np.eye(4)) @ CENTRING)[0]) - 9 + minimum
+    assert certificate.lower <= optimum + 1e-12 and certificate.upper >= optimum - 1e-12
+    assert certificate.scaled_gap <= 1e-6
+
+
+def test_bounds_of_weights_leave_the_algebraic_connectivity_without_a_gap() -> None:
+    """Equal weights are the best ones of the complete graph of four nodes: all eigenvalues but one are 4 / 6."""
+    weights, t, s = cp.Variable(6), cp.Variable(), cp.Variable()
+    edges = [np.eye(4)[i] - np.eye(4)[j] for i in range(4) for j in range(i)]
+    laplacian = cp.sum([weights[k] * np.outer(edge, edge) for k, edge in enumerate(edges)])
+    constraints = [laplacian + s * np.ones((4, 4)) >> t * np.eye(4), weights >= 0, cp.sum(weights) == 1]
+    certificate = certify_problem(cp.Problem(cp.Maximize(t), constraints), solver="auto")
+    assert certificate.lower <= 2 / 3 + 1e-15 and certificate.upper >= 2 / 3 - 1e-15
+    assert certificate.scaled_gap <= 1e-8
+
+
+@pytest.mark.parametrize(("last", "is_feasible"), [(5.0, False), (4.0, True)])
+def test_distances_without_points_are_proved_so(last: float, is_feasible: bool) -> None:
+    """All multipliers of such a proof are singular: moved points have the same distances."""
+    certificate = certify_problem(squared_distances(last), solver="auto")
+    assert certificate.status == ("bounded" if is_feasible else "infeasible")
+    if is_feasible:
+        assert certificate.lower <= 5 + 1e-12 and certificate.upper >= 5 - 1e-12  # about the mean 1/2
 
 
 def test_an_answer_alone_has_no_relaxation() -> None:

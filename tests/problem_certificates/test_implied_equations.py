@@ -16,7 +16,7 @@ import pytest
 import scipy.sparse
 from convex_problems import cp
 
-from boostopt import ProblemCertificate, certify_problem
+from boostopt import ProblemCertificate, assert_certified, certify_problem
 from boostopt.problem_certificates.arithmetic.balls import ZERO, ball, working_precision
 from boostopt.problem_certificates.atoms.univariate_smooth import HuberLoss
 from boostopt.problem_certificates.faces import implied_equations
@@ -181,6 +181,18 @@ def test_lies_prove_nothing_false(name: str, seed: int) -> None:
 )
 def test_contradictions_are_proved(constraints: Callable[[Any, Any], list[Any]]) -> None:
     assert certified(*at_point(constraints)()).status == "infeasible"
+
+
+def test_constraints_that_imply_contradictory_equations_are_named() -> None:
+    X, y = cp.Variable((2, 2), symmetric=True, name="X"), cp.Variable(name="y")
+    problem = cp.Problem(cp.Minimize(cp.trace(X)), [X >> 0, X[0, 0] == 0, y >= 2, X[0, 1] == 1])
+    with pytest.raises(AssertionError) as failure:
+        X.save_value(np.eye(2))
+        y.save_value(np.array(2.0))
+        assert_certified(problem)
+    words = str(failure.value)
+    assert "'[0] X >> 0', '[1] X[0, 0] == 0.0', '[3] X[0, 1] == 1.0'" in words and "y >= 2" not in words
+    assert "imply equations that contradict each other" in words and "rounding" not in words
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+import tempfile
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import cvxpy
@@ -71,9 +73,6 @@ OPTIMA: dict[str, tuple[Callable[[], Any], float]] = {
 @cache
 def text_of(name: str) -> str:
     """Return the text of the file of a problem."""
-    import tempfile
-    from pathlib import Path
-
     problem = OPTIMA[name][0]()
     with warnings.catch_warnings(action="ignore"), tempfile.TemporaryDirectory() as folder:
         try:
@@ -101,6 +100,60 @@ def test_optima_are_proved(name: str, tmp_path: Any) -> None:
     assert verification.lower - 1e-9 <= OPTIMA[name][1] <= verification.upper + 1e-9
     assert verification.upper - verification.lower <= 1e-8
     assert content_of(name)["proof"]["multipliers"]["implied"]
+
+
+def semidefinite(constraints: Callable[[Any], list[Any]]) -> Any:
+    """Return a problem of a semidefinite matrix with constraints."""
+    X = cp.Variable((3, 3), symmetric=True)
+    return cp.Problem(cp.Minimize(cp.trace(X)), [X >> 0, *constraints(X)])
+
+
+v = np.array([1.0, 2.0, -1.0])
+
+INFEASIBLE: dict[str, Callable[[float], Any]] = {
+    "entry beside 0": lambda b: semidefinite(lambda X: [X[0, 0] == 0, X[0, 1] == b]),
+    "entries beside 0": lambda b: semidefinite(lambda X: [X[0, 0] <= 0, X[0, 1] + X[0, 2] >= b]),
+    "null vector": lambda b: semidefinite(lambda X: [v @ X @ v == 0, X[0] @ v == b]),
+    "sum of a null vector": lambda b: semidefinite(lambda X: [v @ X @ v == 0, cp.sum(X @ v) >= b]),
+    "two steps": lambda b: semidefinite(lambda X: [X[0, 0] == 0, X[1, 1] == X[0, 1] + X[0, 2], X[1, 2] == b]),
+    "squares over a number": lambda b: at_point(lambda x, y: [cp.quad_over_lin(x - a, y) <= 0, cp.sum(x) >= 6 + b]),
+    "polynomial": lambda b: semidefinite(lambda X: [2 * X[0, 2] + X[1, 1] == 1, 2 * X[1, 2] == b, X[2, 2] == 0]),
+}
+"""Problems without a point for b = 1 that points far away nearly satisfy, and with points for b = 0."""
+
+
+@cache
+def infeasible_text(name: str) -> str:
+    """Return the text of the file that proves that no point is feasible."""
+    with warnings.catch_warnings(action="ignore"), tempfile.TemporaryDirectory() as folder:
+        certificate = certify_problem(INFEASIBLE[name](1.0), solver="CLARABEL")
+        assert certificate.status == "infeasible"
+        certificate.save(Path(folder) / "file.json")
+        return (Path(folder) / "file.json").read_text()
+
+
+@pytest.mark.thorough_cases(*list(INFEASIBLE)[1:])
+@pytest.mark.parametrize("name", INFEASIBLE)
+def test_problems_without_a_point_are_proved_and_their_neighbours_are_not(name: str) -> None:
+    document = json.loads(infeasible_text(name))
+    assert verify_problem_certificate(document).outcome == "infeasible"
+    assert document["proof"]["multipliers"]["implied"]
+    rng = np.random.default_rng(0)
+    neighbour = INFEASIBLE[name](0.0)
+    with reading_precision():
+        statement = json.loads(json.dumps(problem_to_json(read_problem(neighbour))))
+    for k in range(50):
+        forged = copy.deepcopy(document)
+        for _ in range(k % 3):
+            if forged["proof"]["multipliers"].get("implied") and rng.integers(2):
+                change_implication(forged, rng)
+            else:
+                change_proof(forged, rng)
+        forged["problem"] = statement
+        try:
+            assert not verify_problem_certificate(parse_json(json.dumps(forged).encode())), forged["proof"]
+        except Rejected:
+            pass
 
 
 def as_stated(problem: Any) -> Problem:

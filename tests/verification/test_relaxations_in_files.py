@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from problem_certificates.test_dependent_equations import disk_with_nearly_equal_equations
-from support.duals_without_interior import dual_without_interior
+from support.duals_without_interior import dual_without_interior, squared_distances
 
 from boostopt import ConicProgram, certify_problem, verify
 from boostopt.conic_programs.conic_program import ConeConstraint
@@ -48,6 +48,30 @@ def test_duals_without_interior_travel(seed: int, has_matrix: bool, tmp_path: Pa
     assert verification.verdict == "proved", verification.reason
     assert verification.lower <= infimum + 1e-12 and verification.upper >= infimum - 1e-12
     assert verification.upper - verification.lower <= 1e-8 * max(1.0, abs(infimum))
+
+
+@pytest.mark.thorough
+def test_duals_without_interior_travel_beside_norms_and_equations(tmp_path: Path) -> None:
+    """The largest eigenvalue of A + t J has the infimum 3 / 2 for A = diag(1, 2), and the norm is at least 1."""
+    x, t = cp.Variable(4), cp.Variable()
+    objective = cp.lambda_max(np.diag([1.0, 2.0]) + t * np.ones((2, 2))) + cp.norm(x - 1)
+    problem = cp.Problem(cp.Minimize(objective), [cp.sum(x) == 2])
+    certify_problem(problem, solver="auto").save(tmp_path / "file.json")
+    verification = verify(tmp_path / "file.json", problem)
+    assert verification.verdict == "proved", verification.reason
+    assert verification.lower <= 2.5 <= verification.upper <= verification.lower + 1e-5
+
+
+@pytest.mark.thorough
+def test_distances_without_points_travel_and_prove_nothing_of_those_with_points(tmp_path: Path) -> None:
+    problem = squared_distances(5.0)
+    certify_problem(problem, solver="auto").save(tmp_path / "file.json")
+    assert verify(tmp_path / "file.json", problem).verdict == "proved"
+    document = json.loads((tmp_path / "file.json").read_text())
+    assert verify_problem_certificate(document).outcome == "infeasible"
+    with reading_precision():
+        document["problem"] = json.loads(json.dumps(problem_to_json(read_problem(squared_distances(4.0), None))))
+    assert not verify_problem_certificate(document)
 
 
 def as_read(problem: Any) -> tuple[Any, Problem]:

@@ -46,7 +46,19 @@ DENSE_SIZE = 100
 """Number of rows of a dense block from which on a digit takes more time in proportion to their number."""
 
 MAX_ELIMINATION_SIZE = 16
-"""Number of rows up to which elimination without fractions takes less time than lifting, and than finding blocks."""
+"""Number of rows up to which elimination without fractions takes less time than lifting.
+
+It also takes less than finding blocks, unless the right side is long.
+"""
+
+MIN_DIVISIBLE_SIZE = 4
+"""Number of rows of a nucleus below which it has one block: the first and the last of several have two rows each."""
+
+MIN_LONG_DIGITS = 2_000
+"""Number of digits of all numbers of a right side from which a small nucleus is divided, and the side is made whole."""
+
+NUMERATOR_WEIGHT = 1 / 16
+"""Weight of the digits of numerators among these: they are not multiplied with each other, as denominators are."""
 
 WORK_SHARE = 0.5
 """The digits of a solution as a share of Hadamard's bound, which few matrices reach."""
@@ -89,10 +101,13 @@ class ExactSystem:
         elimination = _Elimination(columns, self._rows)
         self._first: list[tuple[int, int]] = elimination.first
         self._last: list[tuple[int, int]] = elimination.last
-        self._blocks: list[_Block] = _triangular_blocks(
-            elimination.remaining_rows, elimination.remaining_columns, self._rows
-        )
+        nucleus = elimination.remaining_rows, elimination.remaining_columns
+        size = len(nucleus[0])
+        self._blocks: list[_Block] = [nucleus] if size else []
         self._solvers: dict[tuple[int, bool], _BlockSolver] = {}
+        self._may_have_blocks = size >= MIN_DIVISIBLE_SIZE
+        if size > MAX_ELIMINATION_SIZE:
+            self._divide_nucleus()
 
     @property
     def nucleus_size(self) -> int:
@@ -116,20 +131,17 @@ class ExactSystem:
 
     def solve(self, b: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return z with B z = b; numbers near it where a number of binary digits after the point is given."""
-        steps = self._first, self._blocks, reversed(self._last)
-        return self._substitute(self._columns, *steps, b, n_digits, is_transposed=False)
+        return self._substitute(self._columns, self._first, reversed(self._last), b, n_digits, is_transposed=False)
 
     def solve_transposed(self, c: Sequence[fmpq], n_digits: int | None = None) -> list[fmpq]:
         """Return y with Bᵀ y = c, or numbers near it as `solve`."""
         last, first = ([(j, i) for i, j in pairs] for pairs in (self._last, reversed(self._first)))
-        blocks = [(columns, rows) for rows, columns in self._blocks]
-        return self._substitute(self._rows, last, blocks, first, c, n_digits, is_transposed=True)
+        return self._substitute(self._rows, last, first, c, n_digits, is_transposed=True)
 
     def _substitute(
         self,
         columns: Sequence[Column],
         first: Iterable[tuple[int, int]],
-        blocks: Sequence[_Block],
         last: Iterable[tuple[int, int]],
         right_side: Sequence[fmpq],
         n_digits: int | None,
@@ -146,14 +158,25 @@ class ExactSystem:
                         remainder[i] -= entry * number
 
         assign((j, remainder[i] / columns[j][i]) for i, j in first if remainder[i])
-        order = range(len(blocks))
+        side = 1 if is_transposed else 0
+        if self._may_have_blocks and _has_long_denominators([remainder[i] for i in self._blocks[0][side]]):
+            self._divide_nucleus()
+        order = range(len(self._blocks))
         for k in reversed(order) if is_transposed else order:
-            rows, unknowns = blocks[k]
+            rows, unknowns = self._blocks[k][side], self._blocks[k][1 - side]
             values = self._solver(k, is_transposed).solve([remainder[i] for i in rows], n_digits)
             assign(zip(unknowns, values, strict=True))
         assign((j, remainder[i] / columns[j][i]) for i, j in last if remainder[i])
         count_work(_number_of_digits(z))
         return z
+
+    def _divide_nucleus(self) -> None:
+        """Divide the nucleus, which is one block, into its blocks."""
+        self._may_have_blocks = False
+        blocks = _triangular_blocks(*self._blocks[0], self._rows)
+        if len(blocks) > 1:
+            self._blocks = blocks
+            self._solvers.clear()
 
     def _solver(self, k: int, is_transposed: bool) -> _BlockSolver:
         if (k, is_transposed) not in self._solvers:
@@ -188,8 +211,6 @@ def _triangular_blocks(rows: list[int], columns: list[int], entries: Sequence[Co
     SingularSystemError
         Rows and columns have no matching: every matrix with these places is singular.
     """
-    if len(rows) <= MAX_ELIMINATION_SIZE:
-        return [(rows, columns)] if rows else []
     size, position = len(rows), {j: k for k, j in enumerate(columns)}
     pattern = [[position[j] for j, entry in entries[i].items() if j in position and entry != 0] for i in rows]
     pointers = np.concatenate([[0], np.cumsum([len(places) for places in pattern])])
@@ -264,6 +285,20 @@ def _round_down(value: fmpq, n_digits: int | None) -> fmpq:
     if n_digits is None:
         return value
     return fmpq((int(value.p) << n_digits) // int(value.q), 1 << n_digits)
+
+
+def _is_long(right_side: Sequence[fmpq]) -> bool:
+    """Return whether the numbers of a right side have many digits together."""
+    return sum(map(fmpq.height_bits, right_side)) >= MIN_LONG_DIGITS
+
+
+def _has_long_denominators(right_side: Sequence[fmpq]) -> bool:
+    """Return whether a common denominator of a right side, or its numerators, may be much longer than its numbers."""
+    if not _is_long(right_side):
+        return False
+    denominators = [value.q.bit_length() for value in right_side]
+    numerators = sum(value.p.bit_length() for value in right_side)
+    return sum(denominators) - max(denominators) + NUMERATOR_WEIGHT * numerators >= MIN_LONG_DIGITS
 
 
 def _number_of_digits(values: Sequence[fmpq]) -> int:
@@ -361,12 +396,22 @@ def _determinant_digits(size: int, triples: Sequence[Triple]) -> float:
 
 
 def _solve_dense(matrix: Any, right_side: list[fmpq]) -> list[fmpq]:
+    """Return the solution of a dense system. FLINT's elimination multiplies the rows by the denominators of both sides.
+
+    So a long right side is made whole first.
+    """
+    size, factor = len(right_side), None
     try:
-        algorithm = "fflu" if len(right_side) <= MAX_ELIMINATION_SIZE else "dixon"
-        solution = matrix.solve(fmpq_mat(len(right_side), 1, right_side), algorithm=algorithm)
+        if size > MAX_ELIMINATION_SIZE:
+            return matrix.solve(fmpq_mat(size, 1, right_side), algorithm="dixon").entries()
+        if _is_long(right_side):
+            scale = math.lcm(*(int(value.q) for value in right_side))
+            factor = fmpq(scale) if scale > 1 else None
+            right_side = right_side if factor is None else [value * factor for value in right_side]
+        solution = matrix.solve(fmpq_mat(size, 1, right_side), algorithm="fflu").entries()
     except ZeroDivisionError:
-        raise SingularSystemError(f"a block of {len(right_side)} rows is singular") from None
-    return solution.entries()
+        raise SingularSystemError(f"a block of {size} rows is singular") from None
+    return solution if factor is None else [value / factor for value in solution]
 
 
 class _Elimination:

@@ -73,6 +73,7 @@ from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_answers
     has_semidefinite_answer,
     semidefinite_answers,
 )
+from boostopt.problem_certificates.cone_proofs.semidefinite.semidefinite_forms import semidefinite_form
 from boostopt.problem_certificates.cone_proofs.semidefiniteness_proofs import semidefinite_shifts
 
 MARGINS = (0.0, 1e-10, 1e-8)
@@ -113,6 +114,9 @@ MAX_TIGHT_SLACK = 1e-5
 
 MIN_ROW_SLACK = 1e-12
 """Relative slack in the rows without which a point with equality is tried before the point as it is."""
+
+LENGTHS = tuple(10.0**k for k in range(12))
+"""Lengths of the way from a point along a direction in which the cones recede, whose matrices have the trace 1."""
 
 MAX_GAP = 1e-6
 """Scaled gap above which an exact optimum may need many digits, and a rough answer is replaced by another one."""
@@ -313,6 +317,8 @@ class FormCertifier:
             self._prove_unbounded(first.x)
         if self.prove_exactly is not None and not interval.status and interval.scaled_gap > MAX_GAP:
             self._use_long_fractions(self.prove_exactly, None if first.status in DOUBTFUL else first)
+        if answer is None and not interval.status and interval.scaled_gap > MAX_GAP:
+            self._use_dual_faces_of_semidefinite_form()
         return interval
 
     def _is_good_by_geometric_program(self) -> bool:
@@ -436,6 +442,33 @@ class FormCertifier:
                     self._use_face_points_between(points, nearest, answer)
                     break
         return has_bound
+
+    def _use_dual_faces_of_semidefinite_form(self) -> None:
+        """Use faces of the dual cones of a form with equations, bounds or second-order cones.
+
+        Points lie far away along the direction that proposes a face.
+        """
+        related = None if has_semidefinite_answer(self.form) else semidefinite_form(self.form)
+        direction = None if related is None else related.recession_direction()
+        if related is None or direction is None:
+            return
+        for face in dual_faces(related.form, direction):
+            reduced, exact_face = reduced_form(related.form, face), related.face(face)
+            has_bound = has_point = False
+            for answer in semidefinite_answers(reduced.form, self.goal / 10):
+                if not has_bound and answer.is_finite:
+                    point = related.multipliers(*reduced.lifted(related.form, answer.rows, answer.cones))
+                    bound = dual_bound(self.form, point, REFINED, self.shifts, face=exact_face)
+                    if bound.point is not None:
+                        bound = replace(bound, point=replace(bound.point, face=exact_face))
+                    has_bound = self.interval.use_bound(bound)
+                if not has_point and answer.is_finite:
+                    start = np.zeros(related.form.n)
+                    start[reduced.columns] = answer.x
+                    points = [related.start + related.basis @ (start + length * direction) for length in LENGTHS]
+                    has_point = any([self._has_point(x, ATTEMPTS[:1]) for x in points])
+            if has_bound:
+                return
 
     def _use_face_points_between(self, points: FacePoints, nearest: ConicAnswer, inner_point: ConicAnswer) -> None:
         """Use points of a face between the most accurate answer and one whose point is proved."""

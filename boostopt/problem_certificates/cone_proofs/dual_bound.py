@@ -398,6 +398,8 @@ def _enclosed(
         widths = [len(part) for part in parts]
         for k in range(len(form.groups)):
             equations = face.equations(k)
+            if not equations.shape[0]:  # second-order cones have none
+                continue
             margins = sum(widths[: 2 + k]), sum(widths[3 + k :])
             borders: list[Any] = [scipy.sparse.csr_array((equations.shape[0], width)) for width in margins]
             system = scipy.sparse.vstack(

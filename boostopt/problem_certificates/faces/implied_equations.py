@@ -350,7 +350,7 @@ def _without_null_vectors(
     """
     n, rows, offsets = constraint.n, constraint.rows.rows, constraint.rows.offsets
     removed = set[int]()
-    vectors = [*_vectors_of_rows(problem, constraint), *proposals]
+    vectors = [*vectors_of_rows(problem, constraint), *proposals]
     n_unproved = len(vectors)
     for number, (pivot, vector) in enumerate([*vectors, *exposed]):
         if vector[pivot] == 0 or any(vector[i] != 0 for i in removed):
@@ -376,7 +376,7 @@ def _odd_part(number: int) -> int:
     return number // (number & -number)
 
 
-def _vectors_of_rows(problem: ReadProblem, constraint: MatrixConstraint) -> list[tuple[int, list[Fraction]]]:
+def vectors_of_rows(problem: ReadProblem, constraint: MatrixConstraint) -> list[tuple[int, list[Fraction]]]:
     """Return a v for each affine row whose coefficients may be those of vᵀ E v, with a position of a large entry."""
     n, rows = constraint.n, constraint.rows.rows
     places = dict[int, tuple[int, int]]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +64,31 @@ def solved_again(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | 
         ),
         x,
     )
+
+
+def points_without_slack(read: ReadProblem, slack_point: Float[Array, " n"] | None) -> Iterator[Float[Array, " n"]]:
+    """Yield points whose matrices may have the null vectors of those of all feasible points.
+
+    The first is the point with the largest slack, if a solver found one.
+    """
+    if slack_point is not None:
+        yield slack_point
+    proposal = least_violation(read)
+    if proposal is not None:
+        yield proposal[1]
+
+
+def least_violations(read: ReadProblem) -> Iterator[tuple[ReadProblem, Float[Array, " n"]]]:
+    """Yield the problem with the duals of the least violation, and its point, and then without those of matrices.
+
+    Where equations alone exclude each other, tiny duals of matrices leave slopes that no equation makes 0.
+    """
+    proposal = least_violation(read)
+    if proposal is not None:
+        copied, x = proposal
+        yield proposal
+        if read.matrices:
+            yield replace(copied, matrices=[replace(item, dual=None) for item in copied.matrices]), x
 
 
 def least_violation(read: ReadProblem) -> tuple[ReadProblem, Float[Array, " n"]] | None:

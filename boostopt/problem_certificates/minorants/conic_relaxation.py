@@ -6,12 +6,15 @@ proves good ones, by faces.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from boostopt._utils.array_types import Array, Bool
 from boostopt.conic_programs.conic_program import ConeConstraint, ConeKind, ConicProgram
 from boostopt.problem_certificates.arithmetic.affine_forms import RowBlock
 from boostopt.problem_certificates.arithmetic.balls import enclosures
@@ -24,6 +27,9 @@ from boostopt.problem_certificates.problem_reader import AtomNode, ReadProblem
 MAX_CONE_ROWS = 20_000
 """Number of rows of matrices and epigraphs up to which a problem is relaxed."""
 
+VIOLATION_GOAL = 1e-8
+"""Gap up to which the least violation of a relaxation is certified."""
+
 MIN_ENTRY = 1e-300
 """Smallest absolute value of a coefficient that is not 0: halves of smaller ones may be rounded."""
 
@@ -34,19 +40,51 @@ def relaxation_interval(problem: ReadProblem, goal: float) -> FormInterval | Non
     return None if program is None else FormCertifier(cone_form(program), goal).run()
 
 
+def is_relaxation_infeasible(problem: ReadProblem) -> bool:
+    """Return whether the conic relaxation of a problem is proved to have no point: the least violation is positive."""
+    program = conic_relaxation(problem)
+    return program is not None and FormCertifier(cone_form(violation_program(program)), VIOLATION_GOAL).run().lower > 0
+
+
+def violation_program(program: ConicProgram) -> ConicProgram:
+    """Return the program of the least number t >= -1 whose multiple of a central point moves all cones of a program.
+
+    A program without a point has a positive optimum here, or an optimum of 0 that is not attained. The last unknown is
+    t, and the multipliers of rows and cones are those of the program without its objective.
+    """
+    n = program.shape[1]
+
+    def shift_cone(cone: ConeConstraint) -> ConeConstraint:
+        is_matrix = cone.kind == "semidefinite"
+        centre = np.eye(math.isqrt(len(cone.b))).ravel() if is_matrix else np.eye(1, len(cone.b)).ravel()
+        return replace(cone, A=scipy.sparse.hstack([cone.A, centre[:, None]], format="csr"))
+
+    return replace(
+        program,
+        A=with_width(program.A.tocsr(), n + 1),
+        c=np.append(np.zeros(n), 1.0),
+        lower=np.append(program.lower, -1.0),
+        upper=np.append(program.upper, np.inf),
+        cones=tuple(map(shift_cone, program.cones)),
+        offset=0.0,
+    )
+
+
 def conic_relaxation(problem: ReadProblem) -> ConicProgram | None:
     """Return a conic program, to be minimized, that each feasible point of a problem satisfies with its values.
 
     Its unknowns are those of the problem, the values of the atoms, and further ones of the epigraphs. Its rows are the
-    inequalities, the equalities, and rows of epigraphs. The result is None if a number is no float, an atom has no
-    epigraph in cones, bounds are crossed, or there are too many rows.
+    inequalities, the equalities, and rows of epigraphs. Atoms that count nowhere have no cones. The result is None if a
+    number is no float, another atom has no epigraph in cones, bounds are crossed, or there are too many rows.
     """
-    epigraphs = [node.function.epigraph(node.members.shape[1]) for node in problem.nodes]
+    epigraphs = epigraphs_of(problem)
+    is_empty = (problem.lower > problem.upper) | (problem.lower == np.inf) | (problem.upper == -np.inf)
+    if epigraphs is None or is_empty.any():
+        return None
     inequalities, equalities = problem.inequalities.rows, problem.equalities.rows
     matrices = [matrix.rows for matrix in problem.matrices]
-    blocks = [problem.objective, inequalities, equalities, *matrices, *(node.arguments for node in problem.nodes)]
-    is_empty = (problem.lower > problem.upper) | (problem.lower == np.inf) | (problem.upper == -np.inf)
-    if is_empty.any() or not all(epigraphs) or not all(_is_exact(block) for block in blocks):
+    arguments = [node.arguments for node, epigraph in zip(problem.nodes, epigraphs, strict=True) if epigraph]
+    if not all(map(_is_exact, [problem.objective, inequalities, equalities, *matrices, *arguments])):
         return None
     n, n_rows, further_rows, cone_rows = problem.n_values, 0, list[Any](), list[tuple[ConeKind, int, Any]]()
     for block in matrices:
@@ -62,7 +100,8 @@ def conic_relaxation(problem: ReadProblem) -> ConicProgram | None:
                 further_rows.append(rows)
             else:
                 cone_rows.append((cone.kind, cone.A.shape[0], rows))
-        n += len(node.members) * (epigraph[0].A.shape[1] - node.members.shape[1] - 1)
+        if epigraph:
+            n += len(node.members) * (epigraph[0].A.shape[1] - node.members.shape[1] - 1)
     if n_rows > MAX_CONE_ROWS:
         return None
     rows = joined_rows([_with_offsets(inequalities), _with_offsets(equalities), *further_rows], 1 + n)
@@ -79,6 +118,31 @@ def conic_relaxation(problem: ReadProblem) -> ConicProgram | None:
         cones=tuple(cone for kind, size, rows in cone_rows for cone in _cones(kind, size, with_width(rows, 1 + n))),
         offset=float(problem.objective.float_offsets[0]),
     )
+
+
+def epigraphs_of(problem: ReadProblem) -> list[Sequence[EpigraphCone]] | None:
+    """Return the cones of each atom: none where all factors of its values are 0; None if another one has no cones."""
+    blocks = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
+    blocks += [matrix.rows for matrix in problem.matrices]
+    is_used, result = _are_used(blocks, problem.n_values), list[Sequence[EpigraphCone]]()
+    for node in reversed(problem.nodes):
+        if not is_used[node.start : node.start + len(node.members)].any():
+            result.append(())
+            continue
+        epigraph = node.function.epigraph(node.members.shape[1])
+        if not epigraph:
+            return None
+        result.append(epigraph)
+        is_used |= _are_used([node.arguments], problem.n_values)
+    return result[::-1]
+
+
+def _are_used(blocks: Sequence[RowBlock], n: int) -> Bool[Array, " n"]:
+    """Return which unknowns have a factor other than 0 in a row."""
+    result = np.zeros(n, dtype=bool)
+    for block in blocks:
+        result[block.floats.indices[block.floats.data != 0]] = True
+    return result
 
 
 def _is_exact(block: RowBlock) -> bool:

@@ -20,8 +20,8 @@ from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.bounds_from_minorants import CoordinateBounds
 from boostopt.problem_certificates.faces.implied_equations import with_null_vectors
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation, optimum_by_solver, solved_again
-from boostopt.problem_certificates.minorants.conic_relaxation import relaxation_interval
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations, optimum_by_solver, solved_again
+from boostopt.problem_certificates.minorants.conic_relaxation import is_relaxation_infeasible, relaxation_interval
 from boostopt.problem_certificates.minorants.exact_linear_optimum import exact_linear_interval, is_linear
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice, WrongSign
 from boostopt.problem_certificates.minorants.minorant_minimum import lower_bound
@@ -182,6 +182,18 @@ def bound_below(
         )
 
 
+def bound_below_by_tangents(
+    read: ReadProblem,
+    interval: ProblemInterval,
+    box: Propagation,
+    x: Float[Array, " n"],
+    goal: float,
+    change: float,
+) -> None:
+    """Raise the lower bound of an interval by minorants near another point."""
+    _use_minorants(read, interval, box, float_point(read, x), goal, change)
+
+
 def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
     """Raise the lower bound of an interval by equations that matrices without slack imply."""
     proposal = max_slack_point(read, Promotions())
@@ -323,18 +335,15 @@ def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, 
     return ""
 
 
-def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float) -> bool:
+def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float, has_relaxation: bool = False) -> bool:
     """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
-    proposal = least_violation(read)
-    if proposal is None:
-        return False
-    copied, x = proposal
-    point = float_point(copied, x)
-    for width in WIDTHS[:3]:
-        for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
-            try:
-                if lower_bound(copied, choice, box, tolerance) > 0:
-                    return True
-            except WrongSign:
-                continue
-    return False
+    for copied, x in least_violations(read):
+        point = float_point(copied, x)
+        for width in WIDTHS[:3]:
+            for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
+                try:
+                    if lower_bound(copied, choice, box, tolerance) > 0:
+                        return True
+                except WrongSign:
+                    continue
+    return has_relaxation and tolerance == 0 and bool(read.matrices) and is_relaxation_infeasible(read)

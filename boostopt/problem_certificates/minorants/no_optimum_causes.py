@@ -19,6 +19,7 @@ from boostopt.errors import ProblemError, format_names_truncated
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.constraint_parts import constraint_name
+from boostopt.problem_certificates.faces.implied_equations import with_implied_equations
 from boostopt.problem_certificates.feasible_point import FeasiblePointSearch
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violation
 from boostopt.problem_certificates.minorants.minorant_search import is_proved_infeasible
@@ -152,7 +153,7 @@ def _multiplier_sizes(problem: ReadProblem) -> dict[int, float]:
 def _is_infeasible(constraints: Sequence[Any]) -> bool:
     """Return whether it is proved that no point satisfies constraints and the attributes of their variables."""
     try:
-        read = read_problem(cp.Problem(cp.Minimize(0), list(constraints)), None)
+        read = with_implied_equations(read_problem(cp.Problem(cp.Minimize(0), list(constraints)), None))
     except ProblemError:  # such as constants alone
         return False
     search = FeasiblePointSearch(read, 0.0)

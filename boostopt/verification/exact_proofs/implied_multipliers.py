@@ -22,9 +22,11 @@ from boostopt.problem_certificates.faces.exposing_matrices import exposed_spaces
 from boostopt.problem_certificates.faces.implied_equations import (
     principal_part,
     proposed_null_vectors,
+    vectors_of_rows,
     with_affine_rows,
 )
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
+from boostopt.problem_certificates.minorants.auxiliary_solves import points_without_slack
 from boostopt.problem_certificates.problem_certificate import MAX_FACIAL_REDUCTIONS
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.exact_proofs.exact_multipliers import combined
@@ -90,7 +92,9 @@ def exposed_implications(
         if not extended.read.matrices:
             break
         proposal = max_slack_point(extended.read, Promotions())
-        item = None if proposal is None else _exposed_item(extended, problem, proposal.x)
+        points = points_without_slack(extended.read, None if proposal is None else proposal.x)
+        items = (_exposed_item(extended, problem, x) for x in points)
+        item = next((item for item in items if item is not None), None)
         if item is None:
             break
         result = list(extended.implications)
@@ -332,13 +336,15 @@ def _proposed_vectors(read: ReadProblem, place: int, size: int, points: Sequence
     result = [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
     if not read.matrices[place].rows.is_affine(read.n):
         return result
+    matrix, vectors = read.matrices[place], list[list[Fraction]]()
     for x in points:
-        values = np.append(x, np.zeros(read.n_values - read.n))
-        for _, vector in proposed_null_vectors(read.matrices[place], values):
-            scale = math.lcm(*(value.denominator for value in vector))
-            whole = [scale * value for value in vector]
-            if whole not in result:
-                result.append(whole)
+        pairs = proposed_null_vectors(matrix, np.append(x, np.zeros(read.n_values - read.n)))
+        vectors += [vector for _, vector in pairs if sum(map(bool, vector)) > 1]
+    for vector in vectors or [vector for _, vector in vectors_of_rows(read, matrix)]:
+        scale = math.lcm(*(value.denominator for value in vector))
+        whole = [scale * value for value in vector]
+        if whole not in result:
+            result.append(whole)
     return result
 
 

@@ -16,7 +16,11 @@ import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.problem_certificates.arithmetic.balls import working_precision
-from boostopt.problem_certificates.minorants.conic_relaxation import conic_relaxation
+from boostopt.problem_certificates.minorants.conic_relaxation import (
+    conic_relaxation,
+    epigraphs_of,
+    violation_program,
+)
 from boostopt.problem_certificates.problem_certificate import certify_problem
 from boostopt.problem_certificates.problem_reader import ReadProblem
 from boostopt.verification.conic_files.conic_statement import triangle_rows
@@ -32,7 +36,7 @@ GOAL = 1e-10
 Values = Sequence[Fraction]
 
 
-def relaxed_multipliers(read: ReadProblem, problem: Problem) -> Multipliers | None:
+def relaxed_multipliers(read: ReadProblem, problem: Problem, has_objective: bool = True) -> Multipliers | None:
     """Return multipliers of a problem, or of its infeasibility, by its conic relaxation; None if none are found.
 
     Parameters
@@ -41,21 +45,26 @@ def relaxed_multipliers(read: ReadProblem, problem: Problem) -> Multipliers | No
         The problem as it was read.
     problem
         The same problem, as the checker reads it.
+    has_objective
+        Whether those of the objective are looked for first, or those of the least violation.
     """
     with working_precision():
         program = conic_relaxation(read)
     if program is None:
         return None
+    program = program if has_objective else violation_program(program)
     certificate = certify_problem(program, goal=GOAL)
     proof = certificate.program_proof
     if proof is None or certificate.status == "unbounded":
         return None
-    has_objective, exact, optimum = certificate.status != "infeasible", None, proof.exact
+    has_costs, exact, optimum = certificate.status != "infeasible", None, proof.exact
     if optimum is not None and optimum.y is not None:
         exact = ExactMultipliers(optimum.y, [], [])
     elif proof.multipliers is not None:
-        exact = exact_multipliers(program, proof.multipliers, has_objective)
-    return None if exact is None else multipliers_of_relaxation(read, problem, program, exact, has_objective)
+        exact = exact_multipliers(program, proof.multipliers, has_costs)
+    if exact is None:
+        return None
+    return multipliers_of_relaxation(read, problem, program, exact, has_objective and has_costs)
 
 
 def multipliers_of_relaxation(
@@ -80,11 +89,11 @@ def multipliers_of_relaxation(
     further_rows = iter(exact.y[sum(counts) :])
     cones = _symmetric_multipliers(program, exact.z)
     matrices = [next(cones) for _ in problem.matrices]
-    slopes = list[list[Fraction]]()
-    for node, source in zip(problem.nodes, read.nodes, strict=True):
+    slopes, epigraphs = list[list[Fraction]](), epigraphs_of(read) or ()
+    for node, source, epigraph in zip(problem.nodes, read.nodes, epigraphs, strict=True):
         m, k = source.members.shape
         numbers = [[ZERO] * k for _ in range(m)]
-        for cone in source.function.epigraph(k):
+        for cone in epigraph:
             columns: Any = scipy.sparse.csr_array(cone.A[:, :k])
             for group in numbers:
                 Z = [next(further_rows) for _ in range(columns.shape[0])] if cone.kind is None else next(cones)

@@ -110,6 +110,8 @@ class DualFace:
 
     def completed(self, k: int, z: Enclosure) -> Enclosure:
         """Return an enclosure of Z plus positive multiples of q qᵀ, which is semidefinite only if Z is."""
+        if not any(Q.shape[1] for Q in self.null_vectors[k]):
+            return z
         parts, start = list[Array](), 0
         for Q in self.null_vectors[k]:
             order, rank = Q.shape
