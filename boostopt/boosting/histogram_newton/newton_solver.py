@@ -63,18 +63,18 @@ number of equal weights whose mean is as random as that of the example weights."
 MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
 
-PREDICTED_POOL_GROWTH = 0.5
+PREDICTED_POOL_GROWTH = 3.0
 """The same share, if the columns are those that keep the edges small which a step is predicted to leave."""
 
 MIN_PREDICTED_ROWS = 5_000
 """The number of rows from which predicted edges choose columns. With fewer rows, they save evaluations but no time."""
 
-GAP_DECREASE, MIN_EDGE_EXCESS = 0.25, 0.6
+GAP_DECREASE, MIN_EDGE_EXCESS = 0.1, 0.6
 """Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
 
 FIRST_LENGTH = 0.7
-"""The first length of a line search. The next weights of the examples are then between the last ones and those of the
-full step, and fewer hypotheses outside the pool have large edges."""
+"""The first length of a line search, unless predicted edges choose the columns. The next weights of the examples are
+then between the last ones and those of the full step, and fewer hypotheses outside the pool have large edges."""
 
 FIRST_RATIO = 4.0
 """The entropy of the first level, which makes weights of examples nearly equal, over that of the first step."""
@@ -416,12 +416,13 @@ class HistogramNewton:
 
     def _choose_constants(self, evaluation: Evaluation) -> tuple[float, float, float]:
         """Return the first length of a line search, and the numbers that decide about the level."""
+        first_length = 1.0 if self._predicts_edges(evaluation) else FIRST_LENGTH
         n_weights = np.count_nonzero(evaluation.iterate.integer_weights)
         # Multiplicities count examples.
         n_curved = evaluation.weight_function.curved_sample_size * self.rows.n_rows / self.rows.n_examples
         if n_curved < max(CURVED_ROWS_PER_WEIGHT * n_weights, MANY_CURVED_ROWS):
             return FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION
-        return FIRST_LENGTH, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
+        return first_length, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def _add_columns(self, evaluation: Evaluation) -> bool:
         """Add the best hypotheses of some features, and return whether any is new.
