@@ -432,7 +432,7 @@ class HistogramNewton:
         """
         pool_edges, size, best_edges = self.edges(evaluation), len(self.splits), evaluation.best_edges
         if size and self._predicts_edges(evaluation):
-            self._add_useful_columns(evaluation)
+            self._add_useful_columns(evaluation, pool_edges)
             if len(self.splits) > size:
                 return True
         min_edge = float(pool_edges.max(initial=-2.0)) - EDGE_TOL_FRACTION * self.epsilon * 2.0**evaluation.level
@@ -460,9 +460,9 @@ class HistogramNewton:
         n_rows, weights = self.rows.n_rows, evaluation.iterate.integer_weights
         return self.log[-1].rows == n_rows >= MIN_PREDICTED_ROWS and bool(weights.any())
 
-    def _add_useful_columns(self, evaluation: Evaluation) -> None:
+    def _add_useful_columns(self, evaluation: Evaluation, pool_edges: HypothesisVector) -> None:
         """Add the columns without which a step to equal edges of the pool would leave large edges, as predicted."""
-        w, pool_edges, size = self._weights(evaluation), self.edges(evaluation), len(self.splits)
+        w, size = self._weights(evaluation), len(self.splits)
         level = float(pool_edges @ w)
         if self.symmetric:
             level = max(level, 0.0)  # the largest edge of the class is never negative
