@@ -69,7 +69,7 @@ PREDICTED_POOL_GROWTH = 3.0
 MIN_PREDICTED_ROWS = 5_000
 """The number of rows from which predicted edges choose columns. With fewer rows, they save evaluations but no time."""
 
-GAP_DECREASE, MIN_EDGE_EXCESS = 0.1, 0.6
+GAP_DECREASE, MIN_EDGE_EXCESS = 0.1, 0.7
 """Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
 
 FIRST_LENGTH = 0.7
