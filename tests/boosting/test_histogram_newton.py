@@ -932,3 +932,15 @@ def test_few_rows_take_fewer_evaluations(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sum(len(run.evaluations) for run in few) < 0.9 * sum(len(run.evaluations) for run in many)
     for a, b in zip(map(class_bounds, few), map(class_bounds, many), strict=True):
         assert max(a[0], b[0]) <= min(a[1], b[1])
+
+
+def test_predicted_edges_halve_the_number_of_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6_000, 8))
+    oracle = BinnedStumps(X, np.where(X[:, 0] + 3.0 * rng.standard_normal(6_000) > 0.0, 1, -1))
+    predicted = histogram_run_of(oracle, epsilon=0.003, nu=3_000.0)
+    monkeypatch.setattr(newton_solver, "MIN_PREDICTED_ROWS", 10**9)
+    largest = histogram_run_of(oracle, epsilon=0.003, nu=3_000.0)
+    assert predicted.rounds < 0.5 * largest.rounds and len(predicted.w) < 0.9 * len(largest.w)
+    a, b = class_bounds(predicted), class_bounds(largest)
+    assert max(a[0], b[0]) <= min(a[1], b[1])

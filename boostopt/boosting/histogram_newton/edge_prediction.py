@@ -57,9 +57,10 @@ def useful_thresholds(
         ranges = ranges[np.argsort(-largest[ranges], kind="stable")[: count - len(new)]]
         if not len(ranges):
             break
-        ends = np.append(range_starts[1:], len(edges))
-        limits = zip(range_starts[ranges].tolist(), ends[ranges].tolist(), strict=True)
-        peaks = np.array([start + int(sizes[start:end].argmax()) for start, end in limits], np.int64)
+        range_of_threshold = np.repeat(np.arange(len(largest)), np.diff(range_starts, append=len(edges)))
+        maxima = np.flatnonzero(sizes == largest[range_of_threshold])
+        is_first = np.diff(range_of_threshold[maxima], prepend=-1) > 0
+        peaks = maxima[is_first][ranges]
         peaks = peaks[~np.isin(peaks, pool)]
         if not len(peaks):
             break

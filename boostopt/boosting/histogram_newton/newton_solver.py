@@ -63,7 +63,7 @@ number of equal weights whose mean is as random as that of the example weights."
 MIN_COLUMNS, POOL_GROWTH = 16, 0.15
 """The largest number of columns that join in an iteration: a count, or a share of the pool if this is more."""
 
-PREDICTED_POOL_GROWTH = 0.5
+PREDICTED_POOL_GROWTH = 3.0
 """The same share, if the columns are those that keep the edges small which a step is predicted to leave."""
 
 MIN_PREDICTED_ROWS = 5_000
@@ -74,12 +74,12 @@ MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD = 256, 8
 many for each threshold that the pool has of a feature. The largest and the smallest edge of each range are
 predicted."""
 
-GAP_DECREASE, MIN_EDGE_EXCESS = 0.25, 0.6
+GAP_DECREASE, MIN_EDGE_EXCESS = 0.1, 0.7
 """Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
 
 FIRST_LENGTH = 0.7
-"""The first length of a line search. The next weights of the examples are then between the last ones and those of the
-full step, and fewer hypotheses outside the pool have large edges."""
+"""The first length of a line search, unless predicted edges choose the columns. The next weights of the examples are
+then between the last ones and those of the full step, and fewer hypotheses outside the pool have large edges."""
 
 FIRST_RATIO = 4.0
 """The entropy of the first level, which makes weights of examples nearly equal, over that of the first step."""
@@ -426,12 +426,13 @@ class HistogramNewton:
 
     def _choose_constants(self, evaluation: Evaluation) -> tuple[float, float, float]:
         """Return the first length of a line search, and the numbers that decide about the level."""
+        first_length = 1.0 if self._predicts_edges(evaluation) else FIRST_LENGTH
         n_weights = np.count_nonzero(evaluation.iterate.integer_weights)
         # Multiplicities count examples.
         n_curved = evaluation.weight_function.curved_sample_size * self.rows.n_rows / self.rows.n_examples
         if n_curved < max(CURVED_ROWS_PER_WEIGHT * n_weights, MANY_CURVED_ROWS):
             return FEW_ROWS_FIRST_LENGTH, FEW_ROWS_MIN_COST_RATIO, FEW_ROWS_NEGLIGIBLE_COST_FRACTION
-        return FIRST_LENGTH, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
+        return first_length, MIN_COST_RATIO, NEGLIGIBLE_COST_FRACTION
 
     def _add_columns(self, evaluation: Evaluation) -> bool:
         """Add the best hypotheses of some features, and return whether any is new.
@@ -441,7 +442,7 @@ class HistogramNewton:
         """
         pool_edges, size = self.edges(evaluation), len(self.splits)
         if size and self._predicts_edges(evaluation):
-            self._add_useful_columns(evaluation)
+            self._add_useful_columns(evaluation, pool_edges)
             if len(self.splits) > size:
                 return True
         best_edges = evaluation.best_edges
@@ -470,9 +471,9 @@ class HistogramNewton:
         n_rows, weights = self.rows.n_rows, evaluation.iterate.integer_weights
         return self.log[-1].rows == n_rows >= MIN_PREDICTED_ROWS and bool(weights.any())
 
-    def _add_useful_columns(self, evaluation: Evaluation) -> None:
+    def _add_useful_columns(self, evaluation: Evaluation, pool_edges: HypothesisVector) -> None:
         """Add the columns without which a step to equal edges of the pool would leave large edges, as predicted."""
-        w, pool_edges, size = self._weights(evaluation), self.edges(evaluation), len(self.splits)
+        w, size = self._weights(evaluation), len(self.splits)
         level = float(pool_edges @ w)
         if self.symmetric:
             level = max(level, 0.0)  # the largest edge of the class is never negative

@@ -39,7 +39,7 @@ EDGE_TOL_FRACTION = 0.25
 MEMORY_LEVEL, MEMORY_VALUE = "level", "value"
 """The keys, in the memory of a state, of the level of the last program and of D(w) at this level."""
 
-SLOPE_TOL = 0.01
+SLOPE_TOL = 0.03
 """The tolerance of slopes after a step by conjugate gradients, as a fraction of the differences of edges in use."""
 
 SOLVED_GAP_FRACTION = 0.25
