@@ -160,7 +160,7 @@ class BinnedRows(ABC):
 
     def split(self, i: int, sign: int) -> Split:
         """Return the hypothesis of threshold i."""
-        k = self._place_of_threshold[i]
+        k = int(np.searchsorted(self.starts, i, side="right")) - 1
         return Split(int(self.features[k]), i - int(self.starts[k]), sign)
 
     def threshold_of(self, split: Split) -> int:
