@@ -5,6 +5,9 @@ rank examples badly. The refined weights are a mixture of the weights of the run
 l1-penalized logistic loss over the same hypotheses [Tibshirani 1996]. The share of the latter is the largest at which
 the proved gap is at most epsilon. The soft margin is concave in the weights, so a bisection finds this share.
 
+If no soft margin is proved, and f = 0 is within epsilon, the mixture is that of f = 0, half of a column and half of its
+negation, and the logistic weights.
+
 All sums over the rows are exact. From 40,000 rows on, the loss is that of a sample, which depends on the order of rows.
 """
 
@@ -53,6 +56,11 @@ MAX_SAMPLE = 20_000
 """The approximate number of rows whose logistic loss is minimized, if there are many more."""
 
 
+def is_sampled(rows: BinnedRows) -> bool:
+    """Return whether the logistic loss is that of a sample, because there are many rows."""
+    return rows.n_rows >= 2 * MAX_SAMPLE
+
+
 def refined_bounds(
     rows: BinnedRows,
     objective: ExactObjective,
@@ -60,8 +68,9 @@ def refined_bounds(
     bounds: ExactBounds,
     epsilon: float,
     min_lower: float,
-) -> ExactBounds:
-    """Return bounds whose weights have a smaller logistic loss; the same bounds if none are within epsilon.
+    may_leave_weights: bool,
+) -> tuple[Sequence[Split], ExactBounds]:
+    """Return bounds whose weights have a smaller logistic loss, and their columns; the same if none are within epsilon.
 
     Parameters
     ----------
@@ -75,26 +84,35 @@ def refined_bounds(
         The largest gap.
     min_lower
         The value above which the lower bound stays, if it is above it now.
+    may_leave_weights
+        Whether the mixture is that of f = 0 and the logistic weights, if `min_lower` is not proved and f = 0 is within
+        epsilon: the votes of the run then follow noise. The class must contain the negation of each column.
     """
-    weights = require_not_none(bounds.integer_weights, "weights")
-    run_weights = np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
-    sample = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
+    weights, is_proved = require_not_none(bounds.integer_weights, "weights"), float_below(bounds.lower) > min_lower
+    if may_leave_weights and not is_proved and bounds.upper <= epsilon:
+        opposite = pool[0]._replace(sign=-pool[0].sign)
+        pool = pool if opposite in pool else (*pool, opposite)
+        first_weights = np.zeros(len(pool))
+        first_weights[[0, pool.index(opposite)]] = 0.5
+    else:
+        first_weights = np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
+    sample = rows.stride(rows.n_rows // MAX_SAMPLE) if is_sampled(rows) else rows
     loss_weights = logistic_weights(sample, pool)
     if not loss_weights.any():
-        return bounds
+        return pool, bounds
     loss_weights /= loss_weights.sum()
     refined, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
     while high - low > 1:
         number = (low + high) // 2
         share = number / (1 << SHARE_BITS)
-        W = integer_weights((1.0 - share) * run_weights + share * loss_weights)
+        W = integer_weights((1.0 - share) * first_weights + share * loss_weights)
         lower = objective.best_lower_bound(rows, rows.margins(pool, W))
         trial = replace(bounds, lower=lower, integer_weights=W)
-        if trial.gap <= epsilon and (float_below(lower) > min_lower or float_below(bounds.lower) <= min_lower):
+        if trial.gap <= epsilon and (float_below(lower) > min_lower or not is_proved):
             low, refined = number, trial
         else:
             high = number
-    return refined
+    return pool, refined
 
 
 def logistic_weights(rows: BinnedRows, pool: Sequence[Split]) -> HypothesisVector:
