@@ -230,6 +230,7 @@ def test_an_interrupt_ends_the_continued_run(monkeypatch: pytest.MonkeyPatch) ->
         run.with_smaller_loss(-1.0)
 
 
+@pytest.mark.thorough
 def test_where_no_soft_margin_is_proved_the_votes_are_near_zero_and_those_of_the_logistic_weights() -> None:
     rng = np.random.default_rng(0)
     X, c = rng.normal(size=(300, 4)), np.ones(300)

@@ -66,7 +66,7 @@ def test_a_warning_is_one_line_with_the_same_words_for_the_same_reason() -> None
 @pytest.mark.thorough
 def test_a_search_of_many_fits_shows_a_warning_once() -> None:
     noise = np.random.default_rng(0).permutation(CLEAR)
-    search = GridSearchCV(MarginBoostClassifier(), {"nu": [0.05, 0.1], "epsilon": [0.4, 0.3]}, cv=2, refit=False)
+    search = GridSearchCV(MarginBoostClassifier(), {"nu": [0.05, 0.1], "epsilon": [0.9, 0.8]}, cv=2, refit=False)
     counts = dict[str, int]()
     for action in ("default", "always"):
         with warnings.catch_warnings(record=True) as caught:
@@ -135,11 +135,11 @@ def test_a_limit_that_prints_as_nu_is_no_advice_to_raise_nu() -> None:
 
 @pytest.mark.thorough
 def test_random_labels_that_are_fitted_are_named() -> None:
-    """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""
+    """Many stumps fit random labels with a small soft margin, which says nothing: it is below 0.01."""
     rng = np.random.default_rng(1)
     features, labels = rng.normal(size=(1200, 10)), np.where(rng.random(1200) < 0.25, "yes", "no")
     (words,) = warnings_of(features, labels, nu=0.1, epsilon=0.01)
-    assert "soft margin" in words and re.search(r" 0, .* 0\.01: .*\[0\.00", words)
+    assert "soft margin" in words and re.search(r" 0, .* 0\.01: .*\[-0\.00\d*, 0\.00", words)
 
 
 def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
