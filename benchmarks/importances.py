@@ -67,7 +67,7 @@ def rank_correlations(X: Any, y: Any, parameters: Mapping[str, Any], scoring: st
     model = MarginBoostClassifier(**parameters).fit(X, y)
     # scikit-learn and SciPy have no types of these results.
     permuted: Any = permutation_importance(model, X, y, n_repeats=REPEATS, random_state=0, scoring=scoring)
-    if not model.feature_importances_.any():
+    if not (model.feature_importances_.any() and permuted.importances_mean.any()):
         return math.nan, math.nan
     spreads: Any = spearmanr(model.feature_importances_, permuted.importances_mean)
     weights: Any = spearmanr(weight_shares(model), permuted.importances_mean)

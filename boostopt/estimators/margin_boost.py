@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostopt._utils.array_types import is_dask_collection
 from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt.backends.base import Deadline
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import rows_left_out
 from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
@@ -76,11 +77,12 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         The smallest number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "margin"
         chooses the smallest of a few shares at which a soft margin above that of f = 0 is proved, by bisection: 0.1,
-        and 0.3, 0.4, 0.5, 0.6, 0.7, 0.85 and 1 times the largest nu that gives up no class; for two classes at last
-        1.25 times, where the model is nearly the constant prediction. A fit with `warm_start` keeps the nu of the fit
-        before. "auto" chooses a share by cross-validation, among 0.1, 0.3 and 1 times the largest nu that gives up no
-        class, and the geometric means of the best of these and its neighbours: the smallest whose `scoring` is at most
-        one standard error below the highest. For other values, use
+        and 0.3, 0.4, 0.5, 0.6, 0.7, 0.85 and 1 times the largest nu that gives up no class. If nothing is proved for
+        two classes over stumps with whole weights up to 0.85 times, nu is half of the largest, and the votes are near
+        f = 0. Other fits of two classes have at last 1.25 times, where the model is nearly the constant prediction. A
+        fit with `warm_start` keeps the nu of the fit before. "auto" chooses a share by cross-validation, among 0.1, 0.3
+        and 1 times the largest nu that gives up no class, and the geometric means of the best of these and its
+        neighbours: the smallest whose `scoring` is at most one standard error below the highest. For other values, use
         `GridSearchCV`. `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
@@ -316,7 +318,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             # Runs of other processes come without the rows that a refinement needs; others wait for the chosen nu.
             is_local = len(previous_runs) == 1 or process_count(settings) == 1
             unsaved = replace(settings, checkpoint=None, needs_refinement=not is_local)  # a file belongs to one nu
-            cache = OracleCache()
+            cache, deadline = OracleCache(), Deadline.after(settings.time_limit)
             selection, runs = choose_nu_by_margin(
                 unsaved,
                 lambda trial: fit_classes(trial, examples, previous_runs, validation_set, cache),
@@ -324,7 +326,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 shares,
             )
             settings = replace(settings, nu=selection.nu)
-            runs = tuple(map(settings.refine, runs)) if is_local else runs
+            if is_local:
+                runs = tuple(settings.refine(run, deadline, len(runs) > 1) for run in runs)
         self.nu_: Any = settings.nu
         if runs is None or settings.checkpoint is not None:
             runs = fit_classes(settings, examples, previous_runs, validation_set)
@@ -341,7 +344,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             raise OptionError("nu='auto' needs rows in memory; got rows on a cluster. Set nu to a number.")
         unsupported_values = self._unsupported_values()
         if settings.nu == MARGIN:
-            start, unsaved = time.monotonic(), replace(settings, checkpoint=None, needs_refinement=False)
+            start, deadline = time.monotonic(), Deadline.after(settings.time_limit)
+            unsaved = replace(settings, checkpoint=None, needs_refinement=False)
             # A fit tells the weight fractions of the classes, on which the shares depend.
             first = fit_distributed(replace(unsaved, nu=FIRST_NU), unsupported_values, X, y, sample_weight)
             selection, result = choose_nu_by_margin(
@@ -353,7 +357,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
                 start,
             )
             settings = replace(settings, nu=selection.nu)
-            result = replace(result, runs=tuple(map(settings.refine, result.runs)))
+            runs = tuple(settings.refine(run, deadline, len(result.runs) > 1) for run in result.runs)
+            result = replace(result, runs=runs)
         else:
             result = None
         if result is None or settings.checkpoint is not None:

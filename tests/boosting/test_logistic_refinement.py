@@ -11,6 +11,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from boostopt import boost
+from boostopt.backends.base import Deadline
+from boostopt.boosting.histogram_newton import histogram_run as histogram_run_module
 from boostopt.boosting.histogram_newton import logistic_refinement
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.histogram_newton.logistic_refinement import (
@@ -20,6 +22,7 @@ from boostopt.boosting.histogram_newton.logistic_refinement import (
     logistic_weights,
 )
 from boostopt.boosting.objectives.exact_objective import ExactSoftMargin
+from boostopt.boosting.run.interrupts import Interrupts
 from boostopt.errors import require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
 from boostopt.oracles import DecisionStumps
@@ -161,7 +164,7 @@ def test_no_curvature_and_equal_slopes_end_no_refinement() -> None:
 def test_both_bounds_hold_for_the_refined_weights_and_the_share_is_the_largest(seed: int) -> None:
     oracle = noisy_stumps(seed)
     run = histogram_run(oracle)
-    refined = run.with_smaller_loss(-1.0)
+    refined = run.with_smaller_loss(-1.0, max_rounds=run.rounds)
     assert (refined.w != run.w).any() and refined.w.sum() == 1.0 and refined.rounds == run.rounds
     soft_margin, certificate = exact_soft_margin(refined, oracle, 0.5), refined.class_certificate
     assert certificate.lower == float_below(soft_margin) < run.class_certificate.lower
@@ -206,6 +209,61 @@ def test_a_proved_soft_margin_stays_proved() -> None:
     threshold = run.class_certificate.lower - 0.001
     assert run.with_smaller_loss(-1.0).class_certificate.lower < threshold
     assert threshold < run.with_smaller_loss(threshold).class_certificate.lower < run.class_certificate.lower
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_run_continues_to_a_quarter_of_epsilon_so_more_is_left_for_the_loss(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle, gaps = noisy_stumps(seed), list[float]()
+    run, refine = histogram_run(oracle), histogram_run_module.refined_bounds
+
+    def refine_and_record(*arguments: Any) -> Any:
+        gaps.append(arguments[3].gap)
+        return refine(*arguments)
+
+    monkeypatch.setattr(histogram_run_module, "refined_bounds", refine_and_record)
+    short, refined = (run.with_smaller_loss(-1.0, max_rounds=rounds) for rounds in (run.rounds, None))
+    assert gaps[0] == run.class_certificate.gap > EPSILON / 4 >= gaps[1]
+    assert refined.rounds > run.rounds and len(refined.trace) == refined.rounds
+    assert refined.class_certificate.gap <= EPSILON and refined.class_certificate.upper <= run.class_certificate.upper
+    assert refined.class_certificate.lower == float_below(exact_soft_margin(refined, oracle, 0.5))
+    verified = refined.verify_class(oracle)
+    assert (verified.lower, verified.upper) == (refined.class_certificate.lower, refined.class_certificate.upper)
+    scales = np.linspace(0.1, 20.0, 200)
+    losses = [min(penalized_loss(s * r.w, margins(r, oracle), oracle.c) for s in scales) for r in (short, refined)]
+    assert losses[1] < losses[0]
+    stopped = run.with_smaller_loss(-1.0, deadline=Deadline.after(0.0))
+    assert stopped.rounds == run.rounds and (stopped.w == short.w).all()
+    monkeypatch.setattr(histogram_run_module, "is_sampled", lambda rows: True)  # many rows
+    assert run.with_smaller_loss(-1.0).rounds == run.rounds
+
+
+def test_an_interrupt_ends_the_continued_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = histogram_run(noisy_stumps(0))
+    monkeypatch.setattr(Interrupts, "__enter__", lambda self: vars(self).update(requested=True) or self)
+    with pytest.raises(KeyboardInterrupt):
+        run.with_smaller_loss(-1.0)
+
+
+@pytest.mark.thorough
+def test_where_no_soft_margin_is_proved_the_votes_are_near_zero_and_those_of_the_logistic_weights() -> None:
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(300, 4)), np.ones(300)
+    signs = np.where(X[:, 0] + 4.0 * rng.normal(size=300) > 0.0, 1, -1)
+    oracle = DecisionStumps(X, signs, c=c)
+    run = boost("erlpboost", oracle, nu=30, epsilon=0.1)
+    assert isinstance(run, HistogramRun) and run.class_certificate.upper <= 0.1
+    rows, refined = oracle.binned_rows, run.with_smaller_loss(0.1, True)
+    assert rows is not None
+    certificate = refined.class_certificate
+    assert certificate.gap <= 0.1 and certificate.lower == float_below(exact_soft_margin(refined, oracle, 0.1))
+    w = logistic_weights(rows, refined.stored_run.snapshot.pool)
+    f, logistic = (margins(refined, oracle) @ v for v in (refined.w, w / w.sum()))
+    share = float(f @ logistic / (logistic @ logistic))
+    assert f == pytest.approx(share * logistic, abs=1e-5) and 0.0 < share < 1.0
+    at_proof = run.with_smaller_loss(-1.0, True)  # a proved soft margin keeps the weights of the run
+    assert (at_proof.w == run.with_smaller_loss(-1.0).w).all() and (at_proof.w != refined.w[: len(at_proof.w)]).any()
 
 
 def test_runs_with_a_large_gap_another_objective_or_no_rows_stay_as_they_are() -> None:

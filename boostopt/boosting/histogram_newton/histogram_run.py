@@ -24,7 +24,12 @@ from boostopt.boosting.column_pool import CheckedColumn, ColumnPool
 from boostopt.boosting.histogram_newton.bounded_edge_solver import BoundedEdgeNewton
 from boostopt.boosting.histogram_newton.entropy_program_bounds import program_bounds
 from boostopt.boosting.histogram_newton.histogram_run_file import SnapshotWriter, StoredHistogramRun, detached
-from boostopt.boosting.histogram_newton.logistic_refinement import logistic_weights, refined_bounds
+from boostopt.boosting.histogram_newton.logistic_refinement import (
+    first_mixture_weights,
+    is_sampled,
+    logistic_weights,
+    refined_bounds,
+)
 from boostopt.boosting.histogram_newton.newton_solver import HistogramNewton, certified_reason
 from boostopt.boosting.histogram_newton.solver_state import EvaluationRecord, Snapshot, SolverState
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -51,6 +56,10 @@ from boostopt.rows.row_block import Split
 
 MAX_MARGIN_ENTRIES = 100_000_000
 """The largest number of margins, examples times hypotheses, for which floating-point updates continue a run."""
+
+GAP_HALVINGS = 2
+"""The gap of a run whose weights get a smaller logistic loss is epsilon, halved this number of times. Three quarters of
+epsilon are then left for the loss."""
 
 
 class LazyWitness:
@@ -391,32 +400,90 @@ class HistogramRun(Run):
         )
         return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
 
-    def with_smaller_loss(self, min_soft_margin: float) -> HistogramRun:
+    def with_smaller_loss(
+        self,
+        min_soft_margin: float,
+        may_leave_weights: bool = False,
+        deadline: Deadline | None = None,
+        max_rounds: int | None = None,
+    ) -> HistogramRun:
         """Return the run with weights of a smaller logistic loss whose gap is at most epsilon: `refined_bounds`.
 
-        Runs without rows, without an evaluation, with another objective or with a larger gap stay as they are.
+        The run first continues to a smaller gap, which leaves more of epsilon for the loss. Runs without rows, without
+        an evaluation, with another objective or with a larger gap stay as they are.
 
         Parameters
         ----------
         min_soft_margin
             The soft margin that stays proved, if it is proved now.
+        may_leave_weights
+            Whether the weights are near those of f = 0, if that soft margin is not proved and f = 0 is within epsilon.
+        deadline, max_rounds
+            The limits on the time and on all rounds of the run.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            The user stopped the run.
         """
-        stored_run, rows, objective = self.stored_run, self._rows, self._objective
-        snapshot, epsilon = stored_run.snapshot, stored_run.problem.epsilon
+        oracle, rows, objective = self._oracle, self._rows, self._objective
+        epsilon, snapshot = self.stored_run.problem.epsilon, self.stored_run.snapshot
         is_certified = isinstance(objective, ExactSoftMargin) and snapshot.bounds.gap <= epsilon
-        if rows is None or not is_certified or not snapshot.log:
+        if rows is None or not isinstance(oracle, BinnedClass) or not is_certified or not snapshot.log:
             return self
-        loss_weights = logistic_weights(rows, snapshot.pool, self.loss_weights)
-        bounds = refined_bounds(rows, objective, snapshot.pool, snapshot.bounds, loss_weights, epsilon, min_soft_margin)
+        if len(snapshot.pool) > 1 and self.rounds < (max_rounds or math.inf) and not is_sampled(rows):
+            snapshot = self._snapshot_of_smaller_gap(oracle, rows, deadline or Deadline.after(None), max_rounds)
+        pool, first_weights = first_mixture_weights(
+            snapshot.pool, snapshot.bounds, epsilon, min_soft_margin, may_leave_weights and oracle.reflexive
+        )
+        loss_weights = logistic_weights(rows, pool, self.loss_weights)
+        bounds = refined_bounds(
+            rows, objective, pool, snapshot.bounds, first_weights, loss_weights, epsilon, min_soft_margin
+        )
         last = require_not_none(bounds.integer_weights, "weights") * (bounds.weight_sum / MARGIN_SCALE)
         record = replace(snapshot.log[-1], lower=float_below(bounds.lower), active=int(np.count_nonzero(last)))
         refined = replace(
             snapshot,
+            pool=pool,
             bounds=bounds,
             log=(*snapshot.log[:-1], record),
             weights_by_iteration=(*snapshot.weights_by_iteration[:-1], last),
         )
-        return HistogramRun(replace(stored_run, snapshot=refined), self._oracle, rows, self._keeps, loss_weights)
+        hypotheses = [oracle.hypothesis_of(split) for split in pool]
+        stored_run = replace(self.stored_run, hypotheses=hypotheses, snapshot=refined)
+        return HistogramRun(stored_run, oracle, rows, self._keeps, loss_weights)
+
+    def _snapshot_of_smaller_gap(
+        self, oracle: BinnedClass, rows: BinnedRows, deadline: Deadline, max_rounds: int | None
+    ) -> Snapshot:
+        """Return a snapshot with a gap of 2^-`GAP_HALVINGS` epsilon, or with the gap at a limit.
+
+        A formulation that bounds the edges, or whose entropy is given, has no program for a smaller gap.
+        """
+        reduced, snapshot = self._reduced_problem, self.stored_run.snapshot
+        if reduced.edge_function.edge_bound is not None or reduced.user_parameters.get("eta") or deadline.passed:
+            return snapshot
+        epsilon = reduced.epsilon * 0.5**GAP_HALVINGS
+        problem = Problem.create(
+            reduced.formulation, reduced.examples.c, None, epsilon, reduced.update, reduced.user_parameters
+        )
+        # The entropy is at first that of the last program, whose evaluation is repeated.
+        level = min(snapshot.state.level + GAP_HALVINGS, problem.max_level)
+        start = replace(
+            snapshot,
+            state=replace(snapshot.state, level=level, stalled_iterations=0),
+            log=snapshot.log[:-1],
+            weights_by_iteration=snapshot.weights_by_iteration[:-1],
+        )
+        options = BoostOptions(max_rounds=max_rounds)
+        solver = HistogramNewton(
+            problem, rows, self._objective, oracle.reflexive, options, lambda record: None, snapshot=start
+        )
+        solver.run(deadline)
+        if solver.stop_reason == StopReason.INTERRUPTED.value:
+            raise KeyboardInterrupt
+        state = replace(solver.snapshot.state, level=max(solver.snapshot.state.level - GAP_HALVINGS, 0))
+        return replace(solver.snapshot, state=state)
 
     def distribution(self) -> ExampleVector:
         """Return the example weights that prove the upper bound, rounded to float64, shape (N,)."""

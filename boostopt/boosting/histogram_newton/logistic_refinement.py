@@ -6,6 +6,9 @@ l1-penalized logistic loss over the same hypotheses [Tibshirani 1996]. The share
 the proved gap is at most epsilon. The soft margin is concave in the weights, so regula falsi finds this share, in the
 variant of Illinois [Dowell and Jarratt 1971].
 
+If no soft margin is proved, and f = 0 is within epsilon, the mixture is that of f = 0, half of a column and half of its
+negation, and the logistic weights.
+
 All sums over the rows are exact. From 40,000 rows on, the loss is that of a sample, which depends on the order of rows.
 """
 
@@ -55,11 +58,42 @@ MAX_SAMPLE = 20_000
 """The approximate number of rows whose logistic loss is minimized, if there are many more."""
 
 
+def is_sampled(rows: BinnedRows) -> bool:
+    """Return whether the logistic loss is that of a sample, because there are many rows."""
+    return rows.n_rows >= 2 * MAX_SAMPLE
+
+
+def first_mixture_weights(
+    pool: Sequence[Split], bounds: ExactBounds, epsilon: float, min_lower: float, may_leave_weights: bool
+) -> tuple[Sequence[Split], HypothesisVector]:
+    """Return the columns and the weights with which logistic weights are mixed: those of the run, or those of f = 0.
+
+    Parameters
+    ----------
+    pool, bounds
+        The columns of the run, and its bounds.
+    epsilon, min_lower
+        As in `refined_bounds`.
+    may_leave_weights
+        Whether the weights are those of f = 0, if `min_lower` is not proved and f = 0 is within epsilon: the votes of
+        the run then follow noise. The class must contain the negation of each column.
+    """
+    weights = require_not_none(bounds.integer_weights, "weights")
+    if may_leave_weights and float_below(bounds.lower) <= min_lower and bounds.upper <= epsilon:
+        opposite = pool[0]._replace(sign=-pool[0].sign)
+        pool = pool if opposite in pool else (*pool, opposite)
+        first_weights = np.zeros(len(pool))
+        first_weights[[0, pool.index(opposite)]] = 0.5
+        return pool, first_weights
+    return pool, np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
+
+
 def refined_bounds(
     rows: BinnedRows,
     objective: ExactObjective,
     pool: Sequence[Split],
     bounds: ExactBounds,
+    first_weights: HypothesisVector,
     loss_weights: HypothesisVector,
     epsilon: float,
     min_lower: float,
@@ -71,9 +105,11 @@ def refined_bounds(
     rows, objective
         The examples, and the soft margin over these.
     pool
-        The columns of the run.
+        The columns.
     bounds
         The bounds of the run.
+    first_weights
+        The weights at share 0, shape (t,): see `first_mixture_weights`.
     loss_weights
         The weights of the smallest logistic loss, shape (t,).
     epsilon
@@ -81,8 +117,6 @@ def refined_bounds(
     min_lower
         The value above which the lower bound stays, if it is above it now.
     """
-    weights = require_not_none(bounds.integer_weights, "weights")
-    run_weights = np.concatenate([weights, np.zeros(len(pool) - len(weights), weights.dtype)]) / MARGIN_SCALE
     if not loss_weights.any():
         return bounds
     loss_weights = loss_weights / loss_weights.sum()
@@ -93,7 +127,7 @@ def refined_bounds(
     was_within = True
     while high - low > 1:
         share = number / (1 << SHARE_BITS)
-        W = integer_weights((1.0 - share) * run_weights + share * loss_weights)
+        W = integer_weights((1.0 - share) * first_weights + share * loss_weights)
         lower = objective.best_lower_bound(rows, rows.margins(pool, W))
         trial = replace(bounds, lower=lower, integer_weights=W)
         if trial.gap <= epsilon and not (stays_above and float_below(lower) <= min_lower):
@@ -116,7 +150,7 @@ def logistic_weights(
     takes the columns with a weight, and those with the largest edges, at most one of each range between
     thresholds of the former. So it costs little, however large the pool is.
     """
-    rows = rows.stride(rows.n_rows // MAX_SAMPLE) if rows.n_rows >= 2 * MAX_SAMPLE else rows
+    rows = rows.stride(rows.n_rows // MAX_SAMPLE) if is_sampled(rows) else rows
     thresholds = np.array([rows.threshold_of(split) for split in pool])
     signs = np.array([split.sign for split in pool], np.float64)
     total, grid = float(rows.n_examples), MarginGrid.full()

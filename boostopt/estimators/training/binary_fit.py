@@ -25,7 +25,7 @@ from boostopt._utils.validation import (
     check_seconds,
     invalid_value_error,
 )
-from boostopt.backends.base import Backend
+from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.boost_function import boost
 from boostopt.boosting.boost_options import BoostOptions, BoostRequest
 from boostopt.boosting.booster_names import booster_hint
@@ -334,14 +334,18 @@ class FitSettings:
             The oracles of fits to the same examples with other values of nu, or None.
         """
         oracle, parameters = self.oracle_and_parameters(examples, k, checkpoint_path is not None, cache)
-        return self.refine(self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set))
+        deadline = Deadline.after(self.time_limit)
+        run = self._boost(oracle, parameters, warm_start_run, checkpoint_path, label, validation_set)
+        return self.refine(run, deadline, len(examples.classes) > 2)
 
     def distributed_class(self, X: Any, y: Any, c: Any) -> BinnedClass:
         """Return the class of hypotheses over rows on a cluster, given as in `fit_binary_distributed`."""
         oracle = make_distributed_class(self.base, self.base_options, self.reflexive, self.seed, X, y, c)
         return ClassWithConstants(oracle, int(X.shape[1])) if self.intercept else oracle
 
-    def fit_binary_distributed(self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any) -> DistributedBinaryFit:
+    def fit_binary_distributed(
+        self, X: Any, y: Any, c: Any, checkpoint_path: Any, label: Any, is_multiclass: bool
+    ) -> DistributedBinaryFit:
         """Boost rows on a cluster.
 
         Parameters
@@ -350,10 +354,13 @@ class FitSettings:
             Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
         checkpoint_path, label
             As in `fit_binary`.
+        is_multiclass
+            Whether there are more than two classes.
         """
         oracle = self.distributed_class(X, y, c)
         parameters = self._formulation_parameters(oracle.total, oracle.N)
-        run = self.refine(self._boost(oracle, parameters, None, checkpoint_path, label))
+        deadline = Deadline.after(self.time_limit)
+        run = self.refine(self._boost(oracle, parameters, None, checkpoint_path, label), deadline, is_multiclass)
         return DistributedBinaryFit(run, oracle, (oracle.total + oracle.balance) / (2.0 * oracle.total))
 
     def _boost(
@@ -404,10 +411,16 @@ class FitSettings:
                 "time_limit=None. Pass one of them."
             )
 
-    def refine(self, run: Run) -> Run:
+    def is_refinable(self, run: Run) -> bool:
+        """Return whether `refine` finds better weights if no soft margin is proved: those near f = 0."""
+        return self.reflexive and isinstance(run, HistogramRun) and run.class_certificate.gap <= self.epsilon
+
+    def refine(self, run: Run, deadline: Deadline, is_multiclass: bool) -> Run:
         """Return a run of histogram Newton with the weights of a smaller logistic loss within epsilon.
 
         Runs of other updates and of trials stay as they are. The margins that the search of nu asks for stay proved.
+        If none is proved for two classes, the votes of the run follow noise, and the weights are near f = 0 instead.
+        With more classes, the largest f decides, and such small f would give up a class.
         """
         if not (self.needs_refinement and isinstance(run, HistogramRun)):
             return run
@@ -415,7 +428,8 @@ class FitSettings:
             return run
         margins = self.margin_tolerance, LAST_MARGIN_FACTOR * self.margin_tolerance, CLEAR_MARGIN
         proved = [margin for margin in margins if self.is_proved(run, margin)]
-        return run.with_smaller_loss(objective.min_regularizer + max(proved, default=self.margin_tolerance))
+        min_soft_margin = objective.min_regularizer + max(proved, default=self.margin_tolerance)
+        return run.with_smaller_loss(min_soft_margin, not is_multiclass, deadline, self.max_iter)
 
     def diagnose(
         self,

@@ -130,7 +130,9 @@ def fit_distributed(
     classes = examples.classes
     positive_labels = classes[1:] if len(classes) == 2 else classes
     results = [
-        settings.fit_binary_distributed(examples.features, examples.is_of_class(label), examples.c, file, label)
+        settings.fit_binary_distributed(
+            examples.features, examples.is_of_class(label), examples.c, file, label, len(classes) > 2
+        )
         for label, file in zip(
             positive_labels, checkpoint_paths(settings.checkpoint, len(positive_labels)), strict=True
         )

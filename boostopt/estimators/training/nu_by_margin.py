@@ -2,9 +2,13 @@
 
 The soft margin is the mean of the nu smallest margins, so it increases with nu. If more examples are noise than a small
 nu gives up, the best soft margin is that of f = 0, and the weights say nothing about new examples. The shares end at
-the largest one that gives up no class. If nothing is proved there either, the last share of two classes is larger: the
-constant prediction of the larger class then has a positive soft margin, so the model is at least as good, and it is the
-constant prediction unless hypotheses have a larger margin.
+the largest one that gives up no class.
+
+If nothing is proved for two classes, f = 0 is nearly the best. A run of histogram Newton then gets weights with a small
+logistic loss, and the share is the first one of the search. Its shares end below the largest one, near which constant
+predictions are nearly the best. For other runs of two classes the last share is larger: the constant prediction of the
+larger class then has a positive soft margin, so the model is at least as good, and it is the constant prediction unless
+hypotheses have a larger margin.
 
 The shares are searched by bisection, because the best soft margin increases with nu. The search begins in the middle:
 on noisy rows a fit takes the longer, the smaller nu is.
@@ -34,8 +38,11 @@ LIMIT_FRACTIONS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0)
 START_FRACTION = 0.5
 """The share with which the search begins, as such a multiple."""
 
+REFINED_LAST_FRACTION = 0.85
+"""The last share of two classes for refinable runs, as such a multiple."""
+
 CONSTANT_FACTOR = 1.25
-"""The last share of two classes, as such a multiple."""
+"""The last share of two classes for other runs, as such a multiple."""
 
 LARGE_CLASS_MARGINS = {"tree2": 0.05}
 """Soft margins above that of f = 0 that must be proved for large classes of hypotheses, by `base`: trees of depth two
@@ -81,8 +88,8 @@ def choose_nu_by_margin(
     Parameters
     ----------
     settings
-        The settings of the fit, except nu. All trials share the time limit. If it ends before a margin is proved, the
-        last trial is returned.
+        The settings of the fit, except nu. All trials share the time limit. If no margin is proved, the first trial is
+        returned if its run is refinable, and the last one otherwise.
     fit
         Fits the classes with a share.
     runs_of
@@ -97,9 +104,9 @@ def choose_nu_by_margin(
     start, time_limit = time.monotonic() if start is None else start, settings.time_limit
     candidates = nu_candidates(*class_shares) if "nu" in settings.formulation.parameters else [FIRST_NU]
     limit, last = nu_limit(*class_shares), len(candidates) - 1
-    first, position = (
+    first, position, refined_last = (
         bisect_left(candidates, _round_share(limit * fraction), hi=last)
-        for fraction in (LIMIT_FRACTIONS[0], START_FRACTION)
+        for fraction in (LIMIT_FRACTIONS[0], START_FRACTION, REFINED_LAST_FRACTION)
     )
     is_large = isinstance(settings.base, str) and settings.base in LARGE_CLASS_MARGINS
     margin = max(LARGE_CLASS_MARGINS[settings.base] if is_large else 0.0, settings.margin_tolerance)
@@ -107,6 +114,7 @@ def choose_nu_by_margin(
     low, high = lowest, last + 1  # nothing is proved up to low, and a margin from high on
     trial = None if first_fit is None else (replace(settings, nu=FIRST_NU), first_fit)
     proved: tuple[FitSettings, R] | None = None
+    unproved: tuple[FitSettings, R] | None = None  # a trial that gets other weights if nothing is proved
     while high - low > 1:
         nu, is_first = candidates[position], (low, high) == (lowest, last + 1)
         if first_fit is not None and nu == FIRST_NU:
@@ -120,6 +128,8 @@ def choose_nu_by_margin(
             trial_settings = replace(settings, nu=nu, time_limit=remaining)
             trial = trial_settings, fit(trial_settings)
         runs = runs_of(trial[1])
+        if is_first and len(runs) == 1 and settings.is_refinable(runs[0]):
+            unproved, high = trial, refined_last + 1
         if all(settings.is_proved(run, margin) for run in runs):
             high, proved = position, trial
             if not all(settings.is_proved(run, LAST_MARGIN_FACTOR * margin) for run in runs):
@@ -128,7 +138,7 @@ def choose_nu_by_margin(
             low = position
         is_clear = is_first and all(settings.is_proved(run, CLEAR_MARGIN) for run in runs)
         position = low + 1 if is_clear else (low + high) // 2
-    return require_not_none(proved or trial, "a trial")
+    return require_not_none(proved or unproved or trial, "a trial")
 
 
 def _round_share(share: float) -> float:
