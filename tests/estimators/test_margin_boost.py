@@ -260,8 +260,9 @@ def test_a_further_fit_by_histogram_newton_has_a_smaller_logistic_loss_too() -> 
     model = fitted(X, y, warm_start=True, nu=0.4, epsilon=0.1)
     first, again = model.run_, model.set_params(nu=0.3, epsilon=0.03).fit(X, y)
     plain = boost("erlpboost", model.class_of(X, y), nu=0.3 * 60, epsilon=0.03, start=first)
-    assert isinstance(again.run_, HistogramRun) and again.run_.hypotheses == plain.hypotheses
-    assert again.certificate_.upper == plain.class_certificate.upper and again.certificate_.gap <= 0.03
+    assert isinstance(again.run_, HistogramRun)
+    assert again.run_.hypotheses[: len(plain.hypotheses)] == plain.hypotheses  # it continues to a smaller gap
+    assert again.certificate_.upper <= plain.class_certificate.upper and again.certificate_.gap <= 0.03
     margins = [(2 * y - 1) * run.decision_function(X) for run in (again, plain)]
     losses = [min(np.logaddexp(0.0, -s * m).mean() for s in np.linspace(0.1, 20.0, 100)) for m in margins]
     assert losses[0] < losses[1] and again.certificate_.lower < plain.class_certificate.lower

@@ -93,5 +93,5 @@ def test_a_stump_has_no_flag_and_no_text_as_a_number(change: dict[str, Any]) -> 
     assert shipped_from_state(state) == Stump(0, 0.5, 1, 1)
     assert shipped_from_state({**state, "threshold": "-inf"}) == Stump(0, -np.inf, 1, 1)
     for edited in ({**state, **change}, {**state, "threshold": "0.5"}):
-        with pytest.raises(DataError, match=r"expected a (whole )?number"):
+        with pytest.raises(DataError, match=r"must be a (whole )?number"):
             shipped_from_state(edited)

@@ -184,7 +184,7 @@ def test_a_formula_without_atoms_is_for_interior_alone() -> None:
     program = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 3)))
     assert "interior" in program.cones
     assert solve(program, "interior", tol=1e-9).certificate.scaled_gap <= 1e-9
-    with pytest.raises(SolverNotFound, match=r"\bCLARABEL\b.*\batoms\b.*\binterior\b"):
+    with pytest.raises(SolverNotFound, match=r"\bcvxpy:clarabel\b.*\batoms\b.*\binterior\b"):
         solve(program, "cvxpy:clarabel")
     with pytest.raises(ProblemError, match=r'\batoms\b.*"interior"'):
         program.cvxpy("primal")
