@@ -362,11 +362,11 @@ def test_rows_that_contradict_each_other_are_named_in_any_layout(layout: Any, la
 
 
 def churn() -> tuple[np.ndarray, np.ndarray]:
-    """Return customers of whom 10 % leave, for reasons that tell little."""
+    """Return customers of whom 5 % leave, for reasons that tell little."""
     rng = np.random.default_rng(0)
     features = np.column_stack([rng.integers(1, 72, 1000), rng.gamma(2.0, 30.0, 1000).round(), rng.normal(size=1000)])
     risk = features[:, 1] / 60.0 - features[:, 0] / 24.0 + rng.logistic(size=1000)
-    return features, np.where(risk > np.quantile(risk, 0.9), "left", "stayed")
+    return features, np.where(risk > np.quantile(risk, 0.95), "left", "stayed")
 
 
 def test_a_class_that_is_hardly_predicted_is_a_finding_with_its_recall_and_no_warning() -> None:
