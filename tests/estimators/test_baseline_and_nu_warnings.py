@@ -407,7 +407,7 @@ def test_a_class_of_several_that_a_large_nu_gives_up_has_its_recall_in_the_diagn
 @pytest.mark.thorough
 def test_recalls_count_weights_and_the_advice_names_no_setting_of_the_model_itself() -> None:
     features, labels = churn()
-    weights = np.where(features[:, 1] > 60.0, 2, 1)
+    weights = np.random.default_rng(3).integers(1, 3, len(labels))
     weighted: Any = MarginBoostClassifier().fit(features, labels, sample_weight=weights)
     copied: Any = MarginBoostClassifier().fit(features.repeat(weights, axis=0), labels.repeat(weights))
     assert str(weighted.diagnosis_) == str(copied.diagnosis_)
