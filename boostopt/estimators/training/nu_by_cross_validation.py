@@ -205,7 +205,8 @@ def cross_validate_nu(settings: FitSettings, examples: WeightedExamples) -> NuSc
             'nu="auto" holds out rows of each class, so each class needs at least two; got a class with one. Set nu to '
             "a number."
         )
-    fold_settings = replace(settings, epsilon=max(settings.epsilon, FOLD_EPSILON), checkpoint=None, verbose=False)
+    epsilon = max(settings.epsilon, FOLD_EPSILON)
+    fold_settings = replace(settings, epsilon=epsilon, needs_smaller_gap=False, checkpoint=None, verbose=False)
     splitter = StratifiedKFold(min(MAX_FOLDS, smallest), shuffle=True, random_state=settings.seed or 0)
 
     def take(part: Int[Array, " n"]) -> WeightedExamples:
