@@ -43,7 +43,7 @@ class ProgramMultipliers:
     cones: tuple[Float[Array, " _"], ...]
     w: Float[Array, " n"]
     exact_cones: tuple[Sequence[Fraction], ...] | None = None
-    null_vectors: tuple[Float[Array, "order r"], ...] | None = None
+    null_vectors: tuple[Float[Array, "_ _"], ...] | None = None
     exact_y: Sequence[Fraction] | None = None
 
 

@@ -74,7 +74,7 @@ def conic_relaxation(problem: ReadProblem) -> ConicProgram | None:
     """Return a conic program, to be minimized, that each feasible point of a problem satisfies with its values.
 
     Its unknowns are those of the problem, the values of the atoms, and further ones of the epigraphs. Its rows are the
-    inequalities, the equalities, and rows of epigraphs. Atoms that count nowhere have no cones. The result is None if a
+    inequalities, the equalities, and rows of epigraphs. Atoms that count nowhere need no cones. The result is None if a
     number is no float, another atom has no epigraph in cones, bounds are crossed, or there are too many rows.
     """
     epigraphs = epigraphs_of(problem)
@@ -121,17 +121,20 @@ def conic_relaxation(problem: ReadProblem) -> ConicProgram | None:
 
 
 def epigraphs_of(problem: ReadProblem) -> list[Sequence[EpigraphCone]] | None:
-    """Return the cones of each atom: none where all factors of its values are 0; None if another one has no cones."""
+    """Return the cones of each atom; None if an atom has none. An atom whose values count nowhere needs none."""
     blocks = [problem.objective, problem.inequalities.rows, problem.equalities.rows]
     blocks += [matrix.rows for matrix in problem.matrices]
     is_used, result = _are_used(blocks, problem.n_values), list[Sequence[EpigraphCone]]()
     for node in reversed(problem.nodes):
-        if not is_used[node.start : node.start + len(node.members)].any():
+        epigraph, counts = (
+            node.function.epigraph(node.members.shape[1]),
+            is_used[node.start :][: len(node.members)].any(),
+        )
+        if not epigraph and counts:
+            return None
+        if not epigraph or not (counts or _is_exact(node.arguments)):
             result.append(())
             continue
-        epigraph = node.function.epigraph(node.members.shape[1])
-        if not epigraph:
-            return None
         result.append(epigraph)
         is_used |= _are_used([node.arguments], problem.n_values)
     return result[::-1]

@@ -101,9 +101,9 @@ def multipliers_of_relaxation(
                     part = slice(columns.indptr[i], columns.indptr[i + 1])
                     for j, factor in zip(columns.indices[part].tolist(), columns.data[part].tolist(), strict=True):
                         group[j] -= multiplier * Fraction(factor)
-        # The last argument is left out where it is a constant divisor.
+        # The last argument is left out where it is a constant divisor. An atom without cones may have more arguments.
         pairs = zip(numbers, node.members, strict=True)
-        slopes.append([value for group, members in pairs for value in group[: len(members)]])
+        slopes.append([value for group, members in pairs for value in (group + [ZERO] * len(members))[: len(members)]])
     return whole_multipliers(Fraction(has_objective), inequalities, equalities, matrices, slopes)
 
 
