@@ -9,6 +9,7 @@ meaning of CVXPY's objects. docs/any_problem.md has the theorems.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -518,6 +519,8 @@ def assert_certified(problem: Any, gap: float = 1e-6) -> ProblemCertificate:
         distance, cause = f"which is off by {certificate.violation:.2e}", "values, parameters or data were changed"
         if not math.isfinite(certificate.violation):
             distance, cause = "which is not finite", "values of variables lie outside the domain of an atom"
+            if re.search("infeasible|unbounded", str(problem.status)):
+                distance, cause = f"for it is {problem.status} by its status", "the data are badly scaled"
         raise AssertionError(
             f"expected a value in {certificate.words}; the problem reports {certificate.value:.10g}, {distance}. Solve "
             f"again, to a higher accuracy: {cause}, or the solver is wrong"

@@ -246,6 +246,9 @@ def _objective(
         The functions differ, or the objective is not the one of the file's nu.
     """
     c = representative_multiplicities(formulation, oracle, oracle.total if nu is None else nu)
+    if not formulation.needs_all_examples and len(set(c.tolist())) == 1:
+        # Equal multiplicities would not tell the caps c / nu from equal caps.
+        c = np.append(c[:1], [0.75 * c[-1], 0.25 * c[-1]])
     examples = Examples(c, c / c.sum())
     record = parameter_record(formulation, parameters, examples)
     functions, objective = functions_of_parameters(formulation, record, examples)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from boostopt import boost
 from boostopt.backends.base import Deadline
 from boostopt.boosting.histogram_newton import histogram_run as histogram_run_module
 from boostopt.boosting.histogram_newton import logistic_refinement
-from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
+from boostopt.boosting.histogram_newton.histogram_run import MIN_FURTHER_ROUNDS, HistogramRun
 from boostopt.boosting.histogram_newton.logistic_refinement import (
     MAX_NEW_COLUMNS,
     PENALTY,
@@ -237,6 +238,28 @@ def test_the_run_continues_to_a_quarter_of_epsilon_so_more_is_left_for_the_loss(
     assert stopped.rounds == run.rounds and (stopped.w == short.w).all()
     monkeypatch.setattr(histogram_run_module, "is_sampled", lambda rows: True)  # many rows
     assert run.with_smaller_loss(-1.0).rounds == run.rounds
+
+
+def test_the_run_continues_for_a_few_rounds_by_one_thread_and_not_below_the_least_gap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    oracle, threads = noisy_stumps(0), list[int]()
+    run, refine = histogram_run(oracle), histogram_run_module.refined_bounds
+
+    def refine_and_count(*arguments: Any) -> Any:
+        threads.extend(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+        return refine(*arguments)
+
+    monkeypatch.setattr(histogram_run_module, "refined_bounds", refine_and_count)
+    with threadpool_limits(2, "blas"):
+        rounds = run.with_smaller_loss(0.01).rounds
+    assert threads and set(threads) == {1}
+    assert run.rounds < rounds <= run.rounds + max(MIN_FURTHER_ROUNDS, run.rounds // 2)
+    monkeypatch.setattr(histogram_run_module, "MIN_FURTHER_ROUNDS", 1)
+    monkeypatch.setattr(histogram_run_module, "FURTHER_ROUNDS", 0.0)
+    assert run.with_smaller_loss(0.01).rounds == run.rounds + 1
+    monkeypatch.setattr(histogram_run_module, "MIN_CONTINUED_GAP", EPSILON)
+    assert run.with_smaller_loss(0.01).rounds == run.rounds
 
 
 def test_an_interrupt_ends_the_continued_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,7 +185,9 @@ def test_smaller_changes_of_sides_make_no_point_feasible() -> None:
 def test_programs_and_optima_show_their_sizes_in_a_line() -> None:
     program, _, value = BY_HAND["a maximum with an offset"]
     assert repr(program) == "ConicProgram(maximize, 1 linear row, 1 variable, 1 non-zero)"
-    assert repr(exact_optimum(program)) == f"ExactOptimum({program!r}, status='optimal', value={float(value or 0)})"
+    assert repr(exact_optimum(program)) == f"ExactOptimum({program!r}, status='optimal', value≈{float(value or 0)})"
+    tiny = replace(BY_HAND["a range"][0], c=BY_HAND["a range"][0].c * 1e-200)
+    assert "value≈-4e-200" in repr(exact_optimum(tiny))
     whole_number, third = (exact_optimum(BY_HAND[name][0]).in_words() for name in ("a range", "a third"))
     assert whole_number == "The optimum is exactly -4: proved in rational numbers."
     assert third == "The optimum is exactly 1/3, about 0.3333333333333333: proved in rational numbers."

@@ -272,6 +272,17 @@ def test_a_further_fit_by_histogram_newton_has_a_smaller_logistic_loss_too() -> 
     np.testing.assert_array_equal(third.decision_function(X), f)
 
 
+def test_evaluations_of_a_line_search_count_as_rounds() -> None:
+    """A further fit ended after 6 rounds, and the limit was 3."""
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(1500, 5))
+    labels = features[:, :3].sum(axis=1) + rng.normal(size=1500) > 0
+    model = fitted(features, labels, warm_start=True, nu=0.5, epsilon=0.002)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model.set_params(max_iter=3, epsilon=0.0012).fit(features, labels)
+    assert model.n_iter_ <= 3
+
+
 @pytest.mark.thorough
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     with pytest.warns(ConvergenceWarning, match="max_iter"):

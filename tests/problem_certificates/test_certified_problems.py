@@ -290,6 +290,9 @@ def test_a_value_that_is_off_is_an_assertion_error() -> None:
     problem._value = math.inf  # as CVXPY reports of values outside the domain of an atom
     with pytest.raises(AssertionError, match="reports inf, which is not finite"):
         assert_certified(problem)
+    problem._status = "infeasible_inaccurate"
+    with pytest.raises(AssertionError, match=r"reports inf, for it is infeasible_inaccurate .* data are badly scaled"):
+        assert_certified(problem)
 
 
 @pytest.mark.thorough

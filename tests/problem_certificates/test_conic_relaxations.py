@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import flint
@@ -12,7 +13,7 @@ import pytest
 from convex_problems import cp
 from support.duals_without_interior import dual_without_interior, squared_distances
 
-from boostopt import certify_problem
+from boostopt import certify_problem, verify
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt.problem_certificates.arithmetic.balls import balls, largest_eigenvalue_bound, working_precision
 from boostopt.problem_certificates.cone_proofs.cone_form_interval import FormInterval
@@ -132,6 +133,19 @@ def test_duals_without_interior_are_bounded_beside_other_constraints(name: str) 
     optimum = float(eigenvalues(CENTRING @ (S + 9 * np.eye(4)) @ CENTRING)[0]) - 9 + minimum
     assert certificate.lower <= optimum + 1e-12 and certificate.upper >= optimum - 1e-12
     assert certificate.scaled_gap <= 1e-6
+
+
+def test_an_atom_times_0_keeps_its_domain_and_a_proof_beside_it_is_saved(tmp_path: Path) -> None:
+    """The trace of an inverse has more arguments in a file, and a matrix fraction has a domain."""
+    x, y, mu = cp.Variable(), cp.Variable(), cp.Parameter(nonneg=True, value=0.0)
+    zero = mu * cp.matrix_frac(cp.hstack([y, 1]), cp.bmat([[x, 0], [0, 1]]))
+    certificate = certify_problem(cp.Problem(cp.Minimize(x + cp.maximum(zero, 0.0))), solver="auto")
+    assert certificate.lower <= 0.0 <= certificate.upper <= 1e-8
+    X = cp.Variable((2, 2), symmetric=True)
+    constraints = [X >> 0, X[0, 0] == 0, X[0, 1] == 1]
+    problem = cp.Problem(cp.Minimize(cp.trace(X) + mu * cp.tr_inv(X)), constraints)
+    certify_problem(problem, solver="auto").save(tmp_path / "proof.json")
+    assert verify(tmp_path / "proof.json", problem)
 
 
 def test_bounds_of_weights_leave_the_algebraic_connectivity_without_a_gap() -> None:

@@ -51,6 +51,17 @@ def file_text() -> str:
         return path.read_text()
 
 
+@pytest.mark.parametrize("nu", [150.0, 300.0])
+@pytest.mark.parametrize("page", ["binary_erlpboost", "binary_softboost"])
+def test_caps_of_representatives_with_equal_multiplicities_are_those_of_nu(
+    page: str, nu: float, tmp_path: Path
+) -> None:
+    """At half of the examples and at all, both representatives have the same cap."""
+    path, boosted_run = tmp_path / "class.json", boost(page, oracle(), nu=nu, epsilon=0.05)
+    boosted_run.save_certificate(path, oracle())
+    assert verify(path, oracle())
+
+
 @pytest.mark.thorough_cases("softboost")
 @pytest.mark.every(3)
 @pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -27,6 +28,7 @@ from boostopt.boosting.histogram_newton.histogram_run_file import SnapshotWriter
 from boostopt.boosting.histogram_newton.logistic_refinement import (
     first_mixture_weights,
     is_sampled,
+    is_zero_near_best,
     logistic_weights,
     refined_bounds,
 )
@@ -57,9 +59,13 @@ from boostopt.rows.row_block import Split
 MAX_MARGIN_ENTRIES = 100_000_000
 """The largest number of margins, examples times hypotheses, for which floating-point updates continue a run."""
 
-GAP_HALVINGS = 2
-"""The gap of a run whose weights get a smaller logistic loss is epsilon, halved this number of times. Three quarters of
-epsilon are then left for the loss."""
+GAP_HALVINGS, MIN_CONTINUED_GAP = 2, 0.0025
+"""The gap of a run whose weights get a smaller logistic loss is epsilon, halved this number of times, and not below the
+second number. Three quarters of epsilon are then left for the loss."""
+
+MIN_FURTHER_ROUNDS, FURTHER_ROUNDS = 4, 0.5
+"""The largest number of rounds in which a run continues to a smaller gap: a count, or a share of those of the run if
+this is more."""
 
 
 class LazyWitness:
@@ -400,6 +406,7 @@ class HistogramRun(Run):
         )
         return program_bounds(problem, rows, objective, snapshot.pool[: len(integer_weights)], integer_weights, witness)
 
+    @limit_blas_threads()
     def with_smaller_loss(
         self,
         min_soft_margin: float,
@@ -409,8 +416,8 @@ class HistogramRun(Run):
     ) -> HistogramRun:
         """Return the run with weights of a smaller logistic loss whose gap is at most epsilon: `refined_bounds`.
 
-        The run first continues to a smaller gap, which leaves more of epsilon for the loss. Runs without rows, without
-        an evaluation, with another objective or with a larger gap stay as they are.
+        The run first continues to a smaller gap for a few rounds, which leaves more of epsilon for the loss. Runs
+        without rows, without an evaluation, with another objective or with a larger gap stay as they are.
 
         Parameters
         ----------
@@ -431,11 +438,14 @@ class HistogramRun(Run):
         is_certified = isinstance(objective, ExactSoftMargin) and snapshot.bounds.gap <= epsilon
         if rows is None or not isinstance(oracle, BinnedClass) or not is_certified or not snapshot.log:
             return self
-        if len(snapshot.pool) > 1 and self.rounds < (max_rounds or math.inf) and not is_sampled(rows):
-            snapshot = self._snapshot_of_smaller_gap(oracle, rows, deadline or Deadline.after(None), max_rounds)
-        pool, first_weights = first_mixture_weights(
-            snapshot.pool, snapshot.bounds, epsilon, min_soft_margin, may_leave_weights and oracle.reflexive
-        )
+        may_leave_weights &= oracle.reflexive
+        further_rounds = max(MIN_FURTHER_ROUNDS, int(FURTHER_ROUNDS * self.rounds))
+        last_round = min(self.rounds + further_rounds, max_rounds or sys.maxsize)
+        keeps_weights = not (may_leave_weights and is_zero_near_best(snapshot.bounds, epsilon, min_soft_margin))
+        if keeps_weights and len(snapshot.pool) > 1 and self.rounds < last_round and not is_sampled(rows):
+            snapshot = self._snapshot_of_smaller_gap(oracle, rows, deadline or Deadline.after(None), last_round)
+        is_zero = may_leave_weights and is_zero_near_best(snapshot.bounds, epsilon, min_soft_margin)
+        pool, first_weights = first_mixture_weights(snapshot.pool, snapshot.bounds, is_zero)
         loss_weights = logistic_weights(rows, pool, self.loss_weights)
         bounds = refined_bounds(
             rows, objective, pool, snapshot.bounds, first_weights, loss_weights, epsilon, min_soft_margin
@@ -454,21 +464,23 @@ class HistogramRun(Run):
         return HistogramRun(stored_run, oracle, rows, self._keeps, loss_weights)
 
     def _snapshot_of_smaller_gap(
-        self, oracle: BinnedClass, rows: BinnedRows, deadline: Deadline, max_rounds: int | None
+        self, oracle: BinnedClass, rows: BinnedRows, deadline: Deadline, max_rounds: int
     ) -> Snapshot:
-        """Return a snapshot with a gap of 2^-`GAP_HALVINGS` epsilon, or with the gap at a limit.
+        """Return a snapshot with a gap of at most epsilon, halved `GAP_HALVINGS` times, or with the gap at a limit.
 
         A formulation that bounds the edges, or whose entropy is given, has no program for a smaller gap.
         """
         reduced, snapshot = self._reduced_problem, self.stored_run.snapshot
-        if reduced.edge_function.edge_bound is not None or reduced.user_parameters.get("eta") or deadline.passed:
+        halvings = min(int(math.log2(max(reduced.epsilon / MIN_CONTINUED_GAP, 1.0))), GAP_HALVINGS)
+        has_no_program = reduced.edge_function.edge_bound is not None or reduced.user_parameters.get("eta")
+        if has_no_program or not halvings or deadline.passed:
             return snapshot
-        epsilon = reduced.epsilon * 0.5**GAP_HALVINGS
+        epsilon = reduced.epsilon * 0.5**halvings
         problem = Problem.create(
             reduced.formulation, reduced.examples.c, None, epsilon, reduced.update, reduced.user_parameters
         )
         # The entropy is at first that of the last program, whose evaluation is repeated.
-        level = min(snapshot.state.level + GAP_HALVINGS, problem.max_level)
+        level = min(snapshot.state.level + halvings, problem.max_level)
         start = replace(
             snapshot,
             state=replace(snapshot.state, level=level, stalled_iterations=0),
@@ -482,7 +494,7 @@ class HistogramRun(Run):
         solver.run(deadline)
         if solver.stop_reason == StopReason.INTERRUPTED.value:
             raise KeyboardInterrupt
-        state = replace(solver.snapshot.state, level=max(solver.snapshot.state.level - GAP_HALVINGS, 0))
+        state = replace(solver.snapshot.state, level=max(solver.snapshot.state.level - halvings, 0))
         return replace(solver.snapshot, state=state)
 
     def distribution(self) -> ExampleVector:

@@ -63,8 +63,13 @@ def is_sampled(rows: BinnedRows) -> bool:
     return rows.n_rows >= 2 * MAX_SAMPLE
 
 
+def is_zero_near_best(bounds: ExactBounds, epsilon: float, min_lower: float) -> bool:
+    """Return whether f = 0 is within epsilon of the best and `min_lower` is not proved: the votes then follow noise."""
+    return float_below(bounds.lower) <= min_lower and bounds.upper <= epsilon
+
+
 def first_mixture_weights(
-    pool: Sequence[Split], bounds: ExactBounds, epsilon: float, min_lower: float, may_leave_weights: bool
+    pool: Sequence[Split], bounds: ExactBounds, is_zero: bool
 ) -> tuple[Sequence[Split], HypothesisVector]:
     """Return the columns and the weights with which logistic weights are mixed: those of the run, or those of f = 0.
 
@@ -72,14 +77,11 @@ def first_mixture_weights(
     ----------
     pool, bounds
         The columns of the run, and its bounds.
-    epsilon, min_lower
-        As in `refined_bounds`.
-    may_leave_weights
-        Whether the weights are those of f = 0, if `min_lower` is not proved and f = 0 is within epsilon: the votes of
-        the run then follow noise. The class must contain the negation of each column.
+    is_zero
+        Whether the weights are those of f = 0. The class must contain the negation of each column.
     """
     weights = require_not_none(bounds.integer_weights, "weights")
-    if may_leave_weights and float_below(bounds.lower) <= min_lower and bounds.upper <= epsilon:
+    if is_zero:
         opposite = pool[0]._replace(sign=-pool[0].sign)
         pool = pool if opposite in pool else (*pool, opposite)
         first_weights = np.zeros(len(pool))

@@ -300,6 +300,9 @@ class HistogramNewton:
             has_new_columns = self._add_columns(evaluation)
             may_step = state.stalled_iterations < MAX_STALLED_ITERATIONS or has_new_columns
             next_iterate, value = self._step_and_set_level(evaluator, evaluation, may_step)
+            if self._is_at_round_limit(on_all_rows):  # by evaluations of the line search
+                self.stop_reason = StopReason.ROUND_LIMIT.value
+                return evaluation.iterate
             if self.bounds.gap < MIN_GAP_DECREASE * state.reference_gap:
                 state = replace(state, reference_gap=self.bounds.gap, reference_iteration=state.n_iterations)
             if (
@@ -401,8 +404,11 @@ class HistogramNewton:
             return StopReason.INTERRUPTED.value
         if self.deadline.passed:
             return StopReason.TIME_LIMIT.value
-        limited = on_all_rows and self.max_iterations is not None and self.n_iterations >= self.max_iterations
-        return StopReason.ROUND_LIMIT.value if limited else ""
+        return StopReason.ROUND_LIMIT.value if self._is_at_round_limit(on_all_rows) else ""
+
+    def _is_at_round_limit(self, on_all_rows: bool) -> bool:
+        """Return whether no further evaluation is allowed."""
+        return on_all_rows and self.max_iterations is not None and self.n_iterations >= self.max_iterations
 
     def _level_for(self, iterate: Iterate) -> int:
         """Return the level for the gap between the upper bound and the weights of an iterate, as in `newton`."""
@@ -616,6 +622,8 @@ class HistogramNewton:
             if value >= start_value + SUFFICIENT_INCREASE * length * slope:
                 return trial, value
             if length * slope < resolution:
+                if self._is_at_round_limit(evaluator.rows is self.rows):
+                    break
                 # Values of D are too coarse for this step, so the slope at the end of the step decides.
                 end_slope = float(self._gradient(self._evaluate(evaluator, trial, evaluation.level)) @ direction)
                 if end_slope >= -MAX_END_SLOPE * slope:

@@ -91,7 +91,7 @@ class ExactOptimum:
     nucleus_size: int = 0
 
     def __repr__(self) -> str:
-        value = "" if self.value is None else f", value={_approximation(self.value)}"
+        value = "" if self.value is None else f", value≈{_approximation(self.value)}"
         return f"ExactOptimum({self.program!r}, status={self.status!r}{value})"
 
     def is_proved(self) -> bool:
@@ -424,9 +424,9 @@ def _are_fractions(values: Any, size: int) -> bool:
 
 
 def _approximation(value: Fraction) -> str:
-    """Return the nearest float; of a larger number, a power of 2 within a factor of 2."""
+    """Return the nearest float; of a number beyond the floats, a power of 2 within a factor of 2."""
     nearest = to_float(to_fmpq(value))
-    if math.isfinite(nearest):
+    if math.isfinite(nearest) and bool(nearest) == bool(value):
         return repr(nearest)
     exponent = abs(value.numerator).bit_length() - value.denominator.bit_length()
     return f"{'-' if value < 0 else ''}2^{exponent}"
