@@ -47,7 +47,7 @@ def validated_features(estimator: Any, X: Any, accept_sparse: str | bool = "csr"
     require_numeric_features(X)
     options: Any = {"dtype": np.float64, "accept_sparse": accept_sparse, "ensure_all_finite": False}
     features: Any = validate_data(estimator, X, reset=False, **options)
-    return checked_features(features, names=getattr(estimator, "feature_names_in_", ()))
+    return checked_features(features, names=list(getattr(estimator, "feature_names_in_", ())))
 
 
 def validated_examples(
@@ -72,7 +72,7 @@ def validated_examples(
     features: Any
     labels: Any
     features, labels = validate_data(estimator, X, y, **options)
-    return checked_features(features, names=getattr(estimator, "feature_names_in_", ())), labels
+    return checked_features(features, names=list(getattr(estimator, "feature_names_in_", ()))), labels
 
 
 def require_numeric_features(X: Any) -> None:

@@ -390,6 +390,9 @@ def test_a_class_that_is_hardly_predicted_is_a_finding_with_its_recall_and_no_wa
     balanced: Any = MarginBoostClassifier(class_weight="balanced").fit(features, labels)
     assert np.mean(balanced.predict(features)[labels == "left"] == "left") > 0.5
     assert not balanced.diagnosis_.findings
+    with pytest.warns(ConvergenceWarning):
+        first_round = MarginBoostClassifier(max_iter=1).fit(features, labels)
+    assert "predicted correctly" not in str(first_round.diagnosis_)
 
 
 def test_a_class_of_several_that_a_large_nu_gives_up_has_its_recall_in_the_diagnosis() -> None:

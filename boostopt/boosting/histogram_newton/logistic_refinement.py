@@ -144,7 +144,7 @@ def refined_bounds(
 
 
 def logistic_weights(
-    rows: BinnedRows, pool: Sequence[Split], start: HypothesisVector | None = None
+    rows: BinnedRows, pool: Sequence[Split], start: Float[Array, " p"] | None = None
 ) -> HypothesisVector:
     """Return the weights w >= 0 with the smallest mean of ln(1 + exp(-m)) plus `PENALTY` sum w, by Newton steps.
 
@@ -178,9 +178,9 @@ def logistic_weights(
             break
         curvature = histogram.table(np.rint(CURVATURE_SCALE * 4.0 * d * (1.0 - d)))
         hessian = rows.gram(margins, grid, curvature, [pool[k] for k in columns])[:-1, :-1] / (4.0 * CURVATURE_SCALE)
-        start, direction = w[columns], np.zeros(len(pool))
-        target = capped_sum_maximizer(hessian, slopes[columns] + hessian @ start, MAX_SUM, start > 0.0)
-        direction[columns] = target - start
+        column_weights, direction = w[columns], np.zeros(len(pool))
+        linear = slopes[columns] + hessian @ column_weights
+        direction[columns] = capped_sum_maximizer(hessian, linear, MAX_SUM, column_weights > 0.0) - column_weights
         for k in range(MAX_BACKTRACKS):
             trial = w + 0.5**k * direction
             trial_point = point(trial)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from boostopt._utils.array_types import ExampleVector
 from boostopt._utils.validation import (
@@ -458,7 +459,8 @@ class FitSettings:
         zero_fractions
             The share of the examples with f(x) = 0 in each run; None if it is unknown.
         recalls
-            The share of the examples of each class that are predicted correctly; () if it is unknown.
+            The share of the examples of each class that are predicted correctly; () if it is unknown. It is not
+            reported if a limit ended a run.
         predicted_labels
             The different labels that are predicted for the examples; () if they are unknown.
         findings
@@ -504,7 +506,9 @@ class FitSettings:
             rank=self._ways_to_rank(nu_name),
         )
         constant_prediction = repr(predicted_labels[0]) if len(predicted_labels) == 1 else ""
-        named_recalls = dict(zip(map(repr, classes), recalls, strict=True)) if recalls else None
+        is_cut_short = any(finding.category is ConvergenceWarning for finding in findings)
+        has_recalls = bool(recalls) and not is_cut_short  # a model that a limit ended says little about its classes
+        named_recalls = dict(zip(map(repr, classes), recalls, strict=True)) if has_recalls else None
         margins = margin_findings(summaries, runs[0].oracle, constant_prediction, recommendations, named_recalls)
         return Diagnosis((*findings, *margins), tuple(summaries))
 

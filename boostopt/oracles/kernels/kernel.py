@@ -218,6 +218,10 @@ class KernelColumn(FeatureHypothesis):
         )
         indices = np.array(read_entries(state, "indices", parse_integer), dtype=np.int64)
         values = np.array(read_entries(state, "values", parse_real), dtype=np.float64)
+        if len(indices) != len(values):
+            raise ProblemError(
+                f"indices and values must be as many; got {len(indices)} and {len(values)}. Correct them."
+            )
         row, sign, features = read_integer(state, "row"), read_integer(state, "sign"), read_integer(state, "features")
         return cls(row, sign, kernel, read_number(state, "scale"), features, indices, values)
 

@@ -115,7 +115,9 @@ class FormulaRegularizer(Separable):
         try:
             object.__setattr__(self, "_formula", prove_convex(expression, self._box))
         except FormulaError as fault:
-            raise ProblemError(f"the formula {self.text!r} is not allowed: {reason_of(fault)}. Correct it.") from fault
+            reason = reason_of(fault)
+            advice = "" if "Correct it" in reason else " Correct it."
+            raise ProblemError(f"the formula {self.text!r} is not allowed: {reason}.{advice}") from fault
         counts = self._counts[self.in_support]
         message = multiplicity_error(self.text, expression, self.names, self.upper_in_support, counts)
         if message:
