@@ -126,17 +126,15 @@ def epigraphs_of(problem: ReadProblem) -> list[Sequence[EpigraphCone]] | None:
     blocks += [matrix.rows for matrix in problem.matrices]
     is_used, result = _are_used(blocks, problem.n_values), list[Sequence[EpigraphCone]]()
     for node in reversed(problem.nodes):
-        epigraph, counts = (
-            node.function.epigraph(node.members.shape[1]),
-            is_used[node.start :][: len(node.members)].any(),
-        )
-        if not epigraph and counts:
+        count, arity = node.members.shape
+        epigraph, counts = node.function.epigraph(arity), is_used[node.start : node.start + count].any()
+        if counts and not epigraph:
             return None
-        if not epigraph or not (counts or _is_exact(node.arguments)):
-            result.append(())
-            continue
+        if not counts and not _is_exact(node.arguments):
+            epigraph = ()  # its rows have no floats
         result.append(epigraph)
-        is_used |= _are_used([node.arguments], problem.n_values)
+        if epigraph:
+            is_used |= _are_used([node.arguments], problem.n_values)
     return result[::-1]
 
 
