@@ -22,11 +22,13 @@ from boostopt._utils.json_values import (
     Text,
     Texts,
     TextsByName,
+    describe_array,
     is_finite,
     parse_count,
     parse_fields,
     parse_list,
     parse_object,
+    parse_sign,
     parse_text,
     unexpected,
 )
@@ -145,13 +147,6 @@ def _parse_nu(value: Any, label: str) -> float:
     return value
 
 
-def _parse_majority(value: Any, label: str) -> int:
-    """Return 1 or -1."""
-    if type(value) is not int or value not in (-1, 1):
-        raise unexpected(f"the {label}", "-1 or 1", value)
-    return value
-
-
 def _parse_array(value: Any, label: str) -> Array:
     """Return an array of float64 of one dimension."""
     return _array_of_floats(value, label, 1)
@@ -169,8 +164,7 @@ FLOAT_ARRAYS = {1: "an array of float64 in a row", 2: "a table of float64"}
 def _array_of_floats(value: Any, label: str, dimensions: int) -> Array:
     """Return an array of float64."""
     if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == dimensions):
-        got = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else short_repr(value)
-        raise ValueError(f"{label} must be {FLOAT_ARRAYS[dimensions]}; got {got}")
+        raise ValueError(f"{label} must be {FLOAT_ARRAYS[dimensions]}; got {describe_array(value)}")
     return value
 
 
@@ -268,7 +262,7 @@ class PartRecord:
 
     formulation: Text
     oracle: Text
-    majority: Annotated[int, _parse_majority]
+    majority: Annotated[int, parse_sign]
     rounds: Count
     reason: Text
     w: Annotated[Array, _parse_array]
