@@ -459,8 +459,9 @@ class HistogramRun(Run):
             log=(*snapshot.log[:-1], record),
             weights_by_iteration=(*snapshot.weights_by_iteration[:-1], last),
         )
-        hypotheses = [oracle.hypothesis_of(split) for split in pool]
-        stored_run = replace(self.stored_run, hypotheses=hypotheses, snapshot=refined)
+        # The pool only grows, so the hypotheses of the run are its first ones.
+        new_hypotheses = [oracle.hypothesis_of(split) for split in pool[len(self.hypotheses) :]]
+        stored_run = replace(self.stored_run, hypotheses=[*self.hypotheses, *new_hypotheses], snapshot=refined)
         return HistogramRun(stored_run, oracle, rows, self._keeps, loss_weights)
 
     def _snapshot_of_smaller_gap(
