@@ -226,10 +226,10 @@ class HistogramNewton:
                 # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
                 error_text = f"{type(failure).__name__}: {reason_of(failure)}"
                 count = f"{self.n_iterations} evaluations on all rows"
-                failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
-                self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
+                failure = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
+                self.stop_reason = f"{self.stop_reason}; {failure}" if self.stop_reason else failure
                 warnings.warn(
-                    f"the run {failed}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
+                    f"the run {failure}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
                 )
 
     def _solve_samples_then_all(self, interrupts: Interrupts) -> None:
@@ -316,13 +316,13 @@ class HistogramNewton:
                 iterate.splits, iterate.integer_weights = tuple(self.splits), self.padded(iterate.integer_weights)
             previous_value = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)
             has_increased = value > previous_value + SUFFICIENT_INCREASE * _resolution(evaluation)
-            stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
+            stalled_iterations = 0 if has_increased or self.level < level else state.stalled_iterations + 1
             state = replace(
                 state,
                 integer_weights=iterate.integer_weights,
                 level=self.level,
                 weight_sum=iterate.weight_sum,
-                stalled_iterations=stalled,
+                stalled_iterations=stalled_iterations,
             )
 
     def _step_and_set_level(
@@ -667,6 +667,6 @@ def integer_weights(w: HypothesisVector) -> Int[Array, " t"]:
     x = np.maximum(w, 0.0)
     x *= MARGIN_SCALE / x.sum()
     W = np.floor(x).astype(np.int64)
-    missing = MARGIN_SCALE - int(W.sum())
-    W[np.argsort(W - x, kind="stable")[:missing]] += 1
+    deficit = MARGIN_SCALE - int(W.sum())
+    W[np.argsort(W - x, kind="stable")[:deficit]] += 1
     return W

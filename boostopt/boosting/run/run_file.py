@@ -596,10 +596,10 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
         error = float(np.abs(m - state.m).max())
         is_near = error <= CONSISTENCY_TOL * (1.0 + state.weight_sum)
         require(is_near, f"state.m must be the margins of state.w; got others by {error:.3g}")
-    computed = state.with_soft_margin(problem.objective, pool) if t else state
+    true_state = state.with_soft_margin(problem.objective, pool) if t else state
     require(
-        abs(computed.soft_margin - state.soft_margin) <= CONSISTENCY_TOL,
-        f"state.soft_margin must be {computed.soft_margin:.10g}, that of state.w; got {state.soft_margin:.10g}",
+        abs(true_state.soft_margin - state.soft_margin) <= CONSISTENCY_TOL,
+        f"state.soft_margin must be {true_state.soft_margin:.10g}, that of state.w; got {state.soft_margin:.10g}",
     )
     if answer is not None:
         n_examples, n_weights = len(answer["d"]), len(answer["w"])
@@ -613,8 +613,8 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     for name, longest in (("d", N), ("w", pool.t)):
         n_entries = 0 if start[name] is None else len(start[name])
         require(n_entries <= longest, f"start.{name} must have at most {longest} numbers; got {n_entries}")
-    unpacked = _unpack_start(start["backend"], start["state"])
-    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
+    backend_state = _unpack_start(start["backend"], start["state"])
+    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], backend_state))
 
 
 def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> OracleBounds:
@@ -639,10 +639,10 @@ def _pack_start(start: WarmStart) -> dict[str, Array] | None:
     if start.state is None:
         return None
     try:
-        packed = get_backend(start.backend).packed(start.state)
+        backend_state = get_backend(start.backend).packed(start.state)
     except (SolverNotFound, OptionError):  # a backend object of the user, which has no name
         return None
-    return None if packed is None else dict(packed)
+    return None if backend_state is None else dict(backend_state)
 
 
 def _unpack_start(backend: str, arrays: Mapping[str, Array] | None) -> Any:
