@@ -241,15 +241,15 @@ class _GramByCells:
         r: Float[Array, " k"],
     ) -> None:
         """Add some of the rows with these codes."""
-        signed_r, place = r * y, np.empty(len(r), np.intp)
+        signed, place = r * y, np.empty(len(r), np.intp)
         cells = [np.take(self._cell[j], codes[j][rows], mode="clip") for j in self._features]
         for cell, sums, label_sums in zip(cells, self._sums, self._label_sums, strict=True):
             sums += np.bincount(cell, r, len(sums))
-            label_sums += np.bincount(cell, signed_r, len(label_sums))
-        for (a, b), pair_sums in self._sums_of_pairs():
+            label_sums += np.bincount(cell, signed, len(label_sums))
+        for (a, b), both in self._sums_of_pairs():
             np.multiply(cells[a], self._sizes[b], out=place)
             place += cells[b]
-            pair_sums += np.bincount(place, r, len(pair_sums))
+            both += np.bincount(place, r, len(both))
 
     def _sums_of_pairs(self) -> Iterator[tuple[tuple[int, int], Float[Array, " cells"]]]:
         """Yield the pairs of features with the sums of their cells, which may be changed in place."""
@@ -274,8 +274,8 @@ class _GramByCells:
             label_entries = 2.0 * _sums_above(self._label_sums[a]) - float(self._label_sums[a].sum())
             entries[count, start:end] = entries[start:end, count] = label_entries
         for (a, b), cells in self._sums_of_pairs():
-            pair_sums = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
-            pair_entries = _entries(pair_sums, twice[a], twice[b], R)
+            both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
+            pair_entries = _entries(both, twice[a], twice[b], R)
             entries[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_entries
             entries[self._starts[b] : ends[b], self._starts[a] : ends[a]] = pair_entries.T
         entries[count, count] = R
@@ -364,10 +364,10 @@ class _GramByCompiledCells(_GramByCells):
 
 
 def _entries(
-    pair_sums: Float[Array, "cuts1 cuts2"], twice1: Float[Array, " cuts1"], twice2: Float[Array, " cuts2"], R: float
+    both: Float[Array, "cuts1 cuts2"], twice1: Float[Array, " cuts1"], twice2: Float[Array, " cuts2"], R: float
 ) -> Float[Array, "cuts1 cuts2"]:
     """Return 4 S_qp - 2 S_q - 2 S_p + R from the sums above both cuts, twice the sums above each, and R."""
-    entries = 4.0 * pair_sums
+    entries = 4.0 * both
     entries -= twice2 - R
     entries -= twice1[:, np.newaxis]
     return entries

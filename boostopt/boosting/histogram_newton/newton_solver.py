@@ -226,10 +226,10 @@ class HistogramNewton:
                 # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
                 error_text = f"{type(failure).__name__}: {reason_of(failure)}"
                 count = f"{self.n_iterations} evaluations on all rows"
-                failure = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
-                self.stop_reason = f"{self.stop_reason}; {failure}" if self.stop_reason else failure
+                failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
+                self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
                 warnings.warn(
-                    f"the run {failure}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
+                    f"the run {failed}. The run ends with the evaluations before.", RuntimeWarning, stacklevel=3
                 )
 
     def _solve_samples_then_all(self, interrupts: Interrupts) -> None:

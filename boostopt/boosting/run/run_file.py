@@ -620,8 +620,8 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     for name, longest in (("d", N), ("w", pool.t)):
         n_entries = 0 if start[name] is None else len(start[name])
         require(n_entries <= longest, f"start.{name} must have at most {longest} numbers; got {n_entries}")
-    backend_state = _unpack_start(start["backend"], start["state"])
-    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], backend_state))
+    unpacked = _unpack_start(start["backend"], start["state"])
+    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
 
 def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> OracleBounds:
