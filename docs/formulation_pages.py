@@ -37,14 +37,14 @@ VALUES = (2.0, 1.0, 0.5, 0.0)
 COUNTED = {1: "one column", 2: "two columns"}
 
 FAMILIES = {
-    "The largest soft margin": "The weights of all hypotheses are found at once. The value is a soft margin, less what "
-    "the regularizer costs.",
-    "Bounded edges": "The edges are bounded, or fixed, and the regularizer is minimized. Such a program can be "
-    "infeasible, which has a proof of its own.",
-    "A loss with a penalty": "The value is that of a loss of the margins with a penalty or a constraint of the "
-    "weights, not a soft margin. [Losses and penalties](../losses_and_penalties.md) has all pairs of them.",
-    "One update": "One hypothesis joins, or two sets of weights are mixed. A program of one or two columns says with "
-    "which weight.",
+    "The largest soft margin": "The program determines the weights of all hypotheses together. The value is a soft "
+    "margin minus the price of the regularizer.",
+    "Bounded edges": "The program minimizes the regularizer, and the edges are bounded or fixed. Such a program can be "
+    "infeasible. This outcome has a certificate of its own.",
+    "A loss with a penalty": "The value is a loss of the margins, with a penalty or a constraint of the weights, and "
+    "no soft margin. [Losses and penalties](../losses_and_penalties.md) has all pairs of them.",
+    "One update": "An algorithm adds one hypothesis, or mixes two sets of weights. A program of one or two columns "
+    "determines the weight.",
 }
 """The families, in the order of the page, and what is common to each."""
 
@@ -109,8 +109,8 @@ def _overview(pages: list[Page]) -> str:
     parts = [
         "# Formulations",
         f"The {len(pages)} programs that come with boostopt, each a pair of the [template](../template.md). "
-        "The pages are made from the files of `formulations/`: what they say is what runs. The last column "
-        "of each table is what a solver must take with every parameter at its default.",
+        "The pages are made from the files in `formulations/`, which are the code that runs. The last column of each "
+        "table says what a solver must support if every parameter has its default.",
         "## Which one?",
         WHICH,
     ]
@@ -170,10 +170,10 @@ def _parameters(page: Page) -> str:
     ]
     about = [
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
-        "Multiplicities `c` are taken as everywhere.",
-        "So is a reference distribution `d0`, proportional to `c` by default."
+        "The program accepts multiplicities `c`, and a reference distribution `d0`, which is proportional to `c` by "
+        "default."
         if page.formulation.uses_reference
-        else "There is no reference distribution `d0`.",
+        else "The program accepts multiplicities `c`. It has no reference distribution `d0`.",
     ]
     words = " ".join(filter(None, about))
     return f"{table(['parameter', 'meaning', 'domain', 'default'], rows)}\n\n{words}" if rows else f"None. {words}"
@@ -207,16 +207,16 @@ def _keywords(values: dict[str, Any]) -> list[str]:
 
 def _default(parameter: Parameter) -> str:
     if parameter.required:
-        return "must be given"
+        return "required"
     if isinstance(parameter.default, float) and math.isnan(parameter.default):
-        return "follows from the others"
+        return "computed from the others"
     return f"`{parameter.default}`"
 
 
 def _solvers(page: Page) -> str:
-    """Say what a solver must take, also where a parameter is infinite, and which do."""
+    """Say what a solver must support, also if a parameter is infinite, and which solvers do."""
     usual = _bound(page)
-    lines = [f"A solver must take {_listed([CONES[cone] for cone in _in_order(usual)])}: {_takers(usual)}."]
+    lines = [f"A solver must support {_listed([CONES[cone] for cone in _in_order(usual)])}: {_takers(usual)}."]
     for one in page.parameters:
         if one.domain.kind == "number" and one.domain.contains(math.inf, usual.examples) and one.default != math.inf:
             lines.append(_other_cones(page, usual, one.name, math.inf))
@@ -230,7 +230,8 @@ def _other_cones(page: Page, usual: Program, name: str, value: float) -> str:
     if variant.cones == usual.cones:
         return ""
     condition = f"`{name} = {value:g}`" if math.isinf(value) else f"a finite `{name}`"
-    return f"With {condition} these are {_listed([CONES[cone] for cone in _in_order(variant)])}: {_takers(variant)}."
+    needs = _listed([CONES[cone] for cone in _in_order(variant)])
+    return f"With {condition}, it must support {needs}: {_takers(variant)}."
 
 
 def _in_order(program: Program) -> list[str]:
@@ -243,23 +244,25 @@ def _takers(program: Program) -> str:
 
 
 def _boosting(page: Page) -> str:
-    """Say how column generation stops, how final weights are taken, and what bounds the rounds."""
+    """Say how column generation stops, which weights are final, and what bounds the rounds."""
     formulation = page.formulation
     rules = [f"*{rule}*" for rule in formulation.boosting.rules]
-    words = f"Rule{'s' if len(rules) > 1 else ''} of stopping: {_listed(rules)}." if rules else "No rule of stopping."
+    words = f"Stopping rule{'s' if len(rules) > 1 else ''}: {_listed(rules)}." if rules else "It has no stopping rule."
     return f"{words} Final weights: *{formulation.boosting.final_weights}*. {_rounds(page)}"
 
 
 def _rounds(page: Page) -> str:
     if page.formulation.boosting.iteration_bound is BoostingSpec().iteration_bound:
-        return "No bound of the rounds is known."
+        return "No bound on the rounds is known."
     usual = _bound(page)
     values = {name: getattr(usual.parameters, name) for name in page.formulation.parameters}
     setting = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
     bound = page.formulation.boosting.iteration_bound(usual)
     if math.isinf(bound):
-        return f"No bound of the rounds is known at $N = {N}$, {setting}; `iteration_bound` says where there is one."
-    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {setting}; elsewhere ask `iteration_bound`."
+        return (
+            f"No bound on the rounds is known at $N = {N}$, {setting}; `iteration_bound` returns it where there is one."
+        )
+    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {setting}; `iteration_bound` returns other bounds."
 
 
 def _bound(page: Page, **values: float) -> Program:
@@ -285,12 +288,12 @@ def _required_values(formulation: Formulation[Any]) -> dict[str, Any]:
 
 def _code(page: Page, folder: Path) -> Iterator[str]:
     """Yield the problems as printed, and the functions of the folder that they are written with."""
-    yield "The problems as printed, from the source; labels are the names of the multipliers."
+    yield "The source states the problems as the papers print them. Labels are the names of the multipliers."
     functions: dict[str, Callable[..., Any]] = {}
     for side in ("primal", "dual"):
         function = getattr(type(page.formulation), side)
         if function is getattr(Formulation, side):
-            yield f"The {side} is the derived one."
+            yield f"boostopt derives the {side} from F and G."
             continue
         functions[function.__qualname__] = function
     for function in list(functions.values()):
@@ -330,7 +333,7 @@ def _links(page: Page) -> str:
     names = sorted(name.rpartition(".")[2] for name in used if name.startswith(f"{FORMULATIONS}."))
     lines = [
         f"F: {_api(type(program.regularizer))}, G: {_api(type(program.edge_function))}",
-        *(f"built on the page [{escaped(Page.load(name).text.title)}]({name}.md)" for name in names),
+        *(f"this page uses [{escaped(Page.load(name).text.title)}]({name}.md)" for name in names),
         "[the template](../template.md), [conventions](../conventions.md), [errata](../errata.md)",
     ]
     return "\n".join(f"- {line}" for line in lines)

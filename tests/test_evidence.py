@@ -592,5 +592,5 @@ def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch
 
 def test_sets_without_units_are_named() -> None:
     units = [{"parameters": {"data": "news20"}, "result": {}, "cpu": 0.0}]
-    words = "No files of astro-ph, real-sim were given: their panels and columns are left out."
+    words = "The files of astro-ph, real-sim were not at hand: the pictures and tables leave them out."
     assert dissertation_runs.left_out(Results(units)) == words

@@ -87,11 +87,6 @@ def test_the_table_of_backends_is_the_printed_one() -> None:
         assert f"`{name}`" in table
 
 
-def test_links_lead_somewhere() -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / link).exists(), link
-
-
 def test_objects_introduce_themselves_in_a_line() -> None:
     program = boostopt.get_formulation("lpboost").bind([[1, -1], [1, 1]], nu=1)
     assert repr(program.margins) == "MarginMatrix(N=2, t=2, dense int8)"

@@ -156,19 +156,20 @@ def _unstable_written(results: Results, folder: Path) -> str:
     header = ["", *(f"LPBoost, 0 is {words}" for words in ZEROS.values()), "most zeros"]
     header += [f"ERLPBoost, eta = {eta:g}" for eta in ETAS]
     return (
-        f"{PROTOCOL}\n\nTest error after each round, nu = 1 but in figures 5.4 to 5.6, over splits (their number: "
-        f"{seeds(results)}). LPBoost stops by algorithm 2.1 with epsilon = 0.05 over stumps and 0.01 else; "
-        f"its programs are solved by the dual simplex method of HiGHS, and below by other methods. "
-        f"ERLPBoost stops by the practical rule with epsilon = 0.001. "
-        f"Curves are of the first split. {left_out(results)}\n\n"
-        f"Print does not say what f(x) = 0 counts as, and LPBoost is 0 on much of a set: the first picture "
-        f"shows it as an error, as +1, and as the class of more training examples, the others as this class. The table "
-        f"has the largest change of the error from a round to the next, over the splits, for ERLPBoost where 0 is an "
-        f"error. Print calls LPBoost unstable but on a9a (stumps), on news20 and diabetes (raw) and on real-sim (SVM), "
-        f"and ERLPBoost stable, with {STABLE:g} at most. Where zeros are errors the largest change of ERLPBoost is "
-        f"below that of LPBoost in {stable['error']} of {compared} pairs of runs, where they are of the class of more "
-        f"examples in {stable['majority']}: much of what LPBoost changes by is what zeros count as. Where they "
-        f"are errors {_count_below(results)}.\n\n"
+        f"{PROTOCOL}\n\nThe pictures show the test error after each round, at nu = 1 except in figures 5.4 to 5.6, "
+        f"over splits (their number: {seeds(results)}). Curves are those of the first split. LPBoost stops by "
+        f"algorithm 2.1, with epsilon = 0.05 over stumps and 0.01 over other classes. The dual simplex method of HiGHS "
+        f"solves its programs; the next section has other methods. ERLPBoost stops by the practical rule with epsilon "
+        f"= 0.001. {left_out(results)}\n\n"
+        f"The dissertation does not say what f(x) = 0 counts as, and LPBoost is 0 on much of a set. The first picture "
+        f"shows three answers: f(x) = 0 is an error, +1, or the class of more training examples. The other pictures "
+        f"have the last one. The table has the largest change of the error from a round to the next, over the splits, "
+        f"for ERLPBoost with 0 as an error.\n\n"
+        f"The dissertation calls LPBoost unstable except on a9a (stumps), on news20 and diabetes (raw) and on real-sim "
+        f"(SVM). It calls ERLPBoost stable, with changes of at most {STABLE:g}. If zeros are errors, the largest "
+        f"change of ERLPBoost is below that of LPBoost in {stable['error']} of {compared} pairs of runs. If they "
+        f"belong to the class of more examples, this holds in {stable['majority']} pairs: what zeros count as explains "
+        f"much of the changes of LPBoost. If zeros are errors, {_count_below(results)}.\n\n"
         + "\n\n".join(pictures)
         + f"\n\n{table(header, rows)}\n\n{_capping(results)}\n\n{_overfitting(results)}"
     )
@@ -218,7 +219,7 @@ def _count_below(results: Results) -> str:
             for eta in ETAS
         ]
         parts.append(f"{sum(change <= STABLE for change in changes)} of {len(changes)} over {hypotheses}")
-    return f"that of ERLPBoost is at most {STABLE:g} in {', '.join(parts)}"
+    return f"the largest change of ERLPBoost is at most {STABLE:g} in {', '.join(parts)}"
 
 
 def _capping(results: Results) -> str:
@@ -232,8 +233,8 @@ def _capping(results: Results) -> str:
     header = ["LPBoost, medians over all sets, classes and splits", "largest change, 0 an error"]
     header += ["0 the majority", "rounds"]
     return (
-        "Figures 5.4 to 5.6: print says that capping does not stabilize, and that larger nu stop earlier.\n\n"
-        + table(header, rows)
+        "Figures 5.4 to 5.6: the dissertation says that capping does not stabilize, and that runs with larger nu stop "
+        "earlier.\n\n" + table(header, rows)
     )
 
 
@@ -247,8 +248,8 @@ def _overfitting(results: Results) -> str:
                 rises = [item["last"] - item["best"] for item in units]
                 parts.append(f"{name}, eta = {eta:g}: {100 * np.mean(rises):+.1f}")
     return (
-        "Figures 5.7(e) and (f): over stumps print's error falls and drifts upwards before round 50. Ours, the last "
-        f"error less the smallest of the first 50 rounds, in percent, mean over splits: {'; '.join(parts)}."
+        "Figures 5.7(e) and (f): over stumps, the printed error falls and drifts upwards before round 50. Our last "
+        f"error minus the smallest of the first 50 rounds, in percent, mean over splits: {'; '.join(parts)}."
     )
 
 
@@ -356,14 +357,14 @@ def _eta_written(results: Results, folder: Path) -> str:
         )
     figures.append(_by_eta(results, folder, "5_25_to_5_27_rounds", "rounds", "rounds", tuple(ALGORITHMS)))
     return (
-        f"nu = 1, epsilon = 0.001, the eta of table 5.3 and, last, that of theory; figures 5.10 to 5.12 have means "
-        f"over splits (their number: {seeds(results)}), figures 5.19 to 5.27 the first split, on which alone the "
-        f"corrective algorithms are run. Runs stop by the practical rule at every eta, as in print; "
-        f"below the eta of theory it says nothing about the soft margin. They have at most {LIMITS[False]} "
-        f"rounds, the corrective ones {LIMITS[True]:,} (print: 1,000 and 20,000), on a9a {A9A_LIMITS[False]} "
-        f"and {A9A_LIMITS[True]}; a cross marks runs that no rule ended: they would take more seconds and rounds than "
-        f"is drawn. Scaled sets are run with the totally corrective algorithms alone. {_continuation_words(results)}"
-        f"{left_out(results)}\n\n"
+        f"All runs have nu = 1 and epsilon = 0.001, with the eta of table 5.3 and, last, that of theory. Figures 5.10 "
+        f"to 5.12 have means over splits (their number: {seeds(results)}). Figures 5.19 to 5.27 have the first split, "
+        f"and the corrective algorithms are run on this split only. Runs stop by the practical rule at every eta, as "
+        f"in print. Below the eta of theory the rule says nothing about the soft margin. Runs have at most "
+        f"{LIMITS[False]} rounds, and corrective ones {LIMITS[True]:,} (in print 1,000 and 20,000), on a9a "
+        f"{A9A_LIMITS[False]} and {A9A_LIMITS[True]}. A cross marks runs that no rule ended: they would take more "
+        f"seconds and rounds than the picture shows. On scaled sets only the totally corrective algorithms are run. "
+        f"{_continuation_words(results)}{left_out(results)}\n\n"
         f"### Figures 5.10 to 5.12: how much regularization suffices\n\n"
         f"{figures[0]}\n\n"
         f"{_theory_verdict(results)}\n\n"
@@ -380,10 +381,10 @@ def _continuation_words(results: Results) -> str:
         return ""
     total, corrective = (sum((p["continuation"] in CORRECTIVE) == kind for p in units) for kind in (False, True))
     return (
-        f"Of the runs on a9a that were cut off, {total} totally corrective ones were made anew and {corrective} "
-        f"corrective ones were continued with the rounds of print: the same steps without certificates, at an eighth "
-        f"of the cost. Where these are drawn their seconds are those of the first {A9A_LIMITS[True]} rounds, in "
-        f"proportion; the former are of a later and faster version. "
+        f"Some runs on a9a reached our limits. {total} totally corrective ones were made again, and {corrective} "
+        f"corrective ones were continued, with the printed limits: the same steps without certificates, at an eighth "
+        f"of the cost. The seconds of continued runs are those of the first {A9A_LIMITS[True]} rounds, in proportion. "
+        f"The runs that were made again are of a later and faster version. "
     )
 
 
@@ -436,9 +437,10 @@ def _theory_verdict(results: Results) -> str:
             rows.append(row)
     header = ["test error in percent", "ERLPBoost, theory", "best of the grid", "Binary, theory", "best of the grid"]
     return (
-        "Print: over stumps theory is reasonable but on german and diabetes; over raw features small eta are clearly "
-        "better on german and diabetes, equal on a9a; over SVM columns theory is reasonable. The best of the grid is "
-        "chosen on the test part, as the eye does in a figure: it is too good by chance.\n\n" + table(header, rows)
+        "The dissertation says: over stumps, theory is reasonable except on german and diabetes; over raw features, "
+        "small eta are clearly better on german and diabetes, and equal on a9a; over SVM columns, theory is "
+        "reasonable. The best of the grid is chosen on the test part, as a reader does in a figure. So it is too good "
+        "by chance.\n\n" + table(header, rows)
     )
 
 
@@ -454,10 +456,11 @@ def _corrective_verdict(results: Results) -> str:
     header = ["corrective / totally corrective", "eta where both end", "rounds", "different hypotheses"]
     header += ["eta with totally corrective faster", "with corrective faster"]
     return (
-        "Print: corrective algorithms need 10 and sometimes 100 times the rounds, different hypotheses are of one "
-        "order of magnitude. Ratios are of the first split, over the eta at which both ended by the rule; the "
-        "last columns are over all eta. A run that no rule ended takes its seconds at least: it is not the faster one, "
-        "and where it was stopped sooner than the other ended, none is known to be.\n\n" + table(header, rows)
+        "The dissertation says: corrective algorithms need 10 and sometimes 100 times the rounds, and the numbers of "
+        "different hypotheses are of one order of magnitude. Ratios are of the first split, over the eta at which both "
+        "algorithms ended by the rule. The last columns are over all eta. A run that no rule ended would take at least "
+        "its seconds, so it is not the faster one. If it was stopped before the other one ended, neither is known to "
+        "be faster.\n\n" + table(header, rows)
     )
 
 
@@ -548,12 +551,12 @@ def _fine_written(all_results: Results, folder: Path) -> str:
         figures.append(picture(folder, f"T_figure_5_{number}", figure, alt))
     header = ["", "rounds", "seconds", "delta", "gap over the class", "ended by"]
     return (
-        f"nu = 1, epsilon = {SMALL:g}, the eta of theory, on the first split; the end is delta of the "
-        f"practical rule at epsilon / 2, the grey line, or the rounds of print, 1,000 and 20,000. Algorithm "
-        f"4.1 has the fixed step, with erratum T32; the best step on the same line stands beside it; it is stuck "
-        f"where no hypothesis that the oracle returns raises the program by more than rounding. Print: "
-        f"ERLPBoost needs fewer rounds and less time than the corrective one for all classes on diabetes, and "
-        f"on german less time but for raw features.\n\n"
+        f"All runs have nu = 1, epsilon = {SMALL:g} and the eta of theory, on the first split. A run ends when delta "
+        f"of the practical rule is epsilon / 2, the grey line, or after the printed limits of 1,000 and 20,000 rounds. "
+        f"Algorithm 4.1 has the fixed step, with erratum T32. The best step on the same line is beside it. A run is "
+        f"stuck if no hypothesis of the oracle increases the program by more than rounding. The dissertation says: "
+        f"ERLPBoost needs fewer rounds and less time than the corrective algorithm for all classes on diabetes, and "
+        f"less time on german except for raw features.\n\n"
         f"{_fine_verdict(results)}\n\n" + "\n\n".join([*figures, table(header, rows)]) + _at_smallest(smallest)
     )
 

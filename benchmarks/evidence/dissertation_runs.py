@@ -118,7 +118,7 @@ def at_hand(names: Sequence[str]) -> list[str]:
 def left_out(results: Results) -> str:
     """Say which sets of print have no units."""
     names = [name for name in OWN if not results.select(data=name)]
-    return f"No files of {', '.join(names)} were given: their panels and columns are left out." if names else ""
+    return f"The files of {', '.join(names)} were not at hand: the pictures and tables leave them out." if names else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,12 +242,13 @@ def present(results: Results, name: str, order: tuple[str, ...]) -> list[str]:
 
 
 PROTOCOL = (
-    "For all of this page: the rows of all files of a set are put together, drawn at random and cut 60 / 20 / 20, as "
-    "in table 5.2; the draw of print is lost. german and diabetes are LIBSVM's files without scaling, but where they "
-    "are called scaled. Classes are stumps, the features themselves (raw), and the data matrix times one of its rows "
-    "(SVM), each closed under negation; the hypothesis of largest edge is taken. Print does not say how columns come "
-    "into [-1, 1]: here features that do not lie there, and all SVM columns, are divided by their largest absolute "
-    "value on the training part. Where f(x) = 0 the class of more training examples is predicted, but where it is said."
+    "These rules hold for all of this page. The rows of all files of a set are put together, drawn at random and cut "
+    "60 / 20 / 20, as in table 5.2. The draw of the dissertation is lost. german and diabetes are LIBSVM's files "
+    "without scaling, except where they are called scaled. Classes are stumps, the features themselves (raw), and the "
+    "data matrix times one of its rows (SVM), each closed under negation. The oracle returns the hypothesis with the "
+    "largest edge. The dissertation does not say how columns come into [-1, 1]. Here all SVM columns, and features "
+    "outside [-1, 1], are divided by their largest absolute value on the training part. If f(x) = 0, the prediction is "
+    "the class of more training examples, unless the text says otherwise."
 )
 """The common protocol of all experiments of the page."""
 

@@ -85,18 +85,18 @@ def _write(results: Results, folder: Path) -> str:
                 row += [span([r["changes"][zero] for r in units], ".3f") for zero in CONVENTIONS]
                 rows.append([*row, span([r["zeros"] for r in units], ".2f")])
     conclusions = [
-        f"where f = 0 counts as {ZEROS[zero]}, it depends on the solver in {len(places)} of {compared} cases"
+        f"If f = 0 counts as {ZEROS[zero]}, the answer depends on the solver in {len(places)} of {compared} cases"
         + (f" ({'; '.join(places)})" if places else "")
         for zero, places in dependent.items()
     ]
     header = ["", "rounds", *(f"largest change, 0 is {ZEROS[zero]}" for zero in CONVENTIONS), "most zeros"]
     return (
-        f"LPBoost at nu = 1, as in figures 5.1 to 5.3 above, with three methods of HiGHS, over splits (their number: "
-        f"{seeds(results)}). Print had COIN-LP, and names no method. Optima of a linear program are not unique, so "
-        f"the methods come to other distributions, other hypotheses and other curves. Whether the error changes by "
-        f"more than {STABLE:g} in a round on most splits: {', and '.join(conclusions)}. A verdict that depends on "
-        f"neither is one about LPBoost. The sizes of its changes are statements about a solver and a convention as "
-        f"well.\n\n" + table(header, rows)
+        f"LPBoost runs at nu = 1, as in figures 5.1 to 5.3, with three methods of HiGHS, over splits (their number: "
+        f"{seeds(results)}). The dissertation used COIN-LP, and names no method. Optima of a linear program are not "
+        f"unique, so the methods return other distributions, other hypotheses and other curves. Does the error change "
+        f"by more than {STABLE:g} in a round on most splits? {'. '.join(conclusions)}. An answer that "
+        f"depends on neither is about LPBoost. The sizes of its changes also depend on a solver and a "
+        f"convention.\n\n" + table(header, rows)
     )
 
 

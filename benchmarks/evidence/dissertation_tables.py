@@ -308,38 +308,38 @@ def _verdict(results: Results) -> str:
                     n_in_range += is_in_range(printed_error, ours)
                 n_near += abs(printed_error - statistics.mean(ours)) <= 2.0
     return (
-        f"Of {ranges} printed errors of the four algorithms on sets with several splits {n_in_range} are within the "
-        f"range of ours, and of {compared} on all sets {n_near} within two percent of their mean."
+        f"On sets with several splits, {n_in_range} of {ranges} printed errors of the four algorithms are within the "
+        f"range of ours. On all sets, {n_near} of {compared} are within two percent of our mean."
     )
 
 
 def _selection_written(results: Results, folder: Path) -> str:
     return (
         f"Each algorithm is trained at all nu/N of table 5.3 and epsilons of 0.01, 0.001 and 1e-5, with the eta of "
-        f"theory; the point with the smallest error on the validation part is chosen, among equal ones that of the "
-        f"smallest nu and then of the largest epsilon, and its error on the test part shown, the mean and the range "
-        f"over splits (their number: {seeds(results)}). In tables 5.10 to 5.12 "
-        f"all printed eta are those of theory: so the search is over epsilon, not over the grid of table 5.3. "
-        f"nu/N = 0 is "
-        f"nu = 1, a star epsilon = 0.01; ours are those chosen on the first split, with the range of nu/N over all. "
-        f"The 25.96 with a question mark is no multiple of 1/154. {left_out(results)}\n\n"
-        f"Runs stop by the practical rule of print, or after {ROUNDS[False]} rounds, the corrective ones after "
-        f"{ROUNDS[True]:,} (print: 1,000 and 20,000). On a9a the totally corrective algorithms move by Newton "
-        f"steps, {COLUMNS} hypotheses a round, until the soft margin is certified within epsilon of the best of "
-        f"the class; the corrective ones and AdaBoost have {A9A_ROUNDS} rounds there. AdaBoost has "
-        f"{ADABOOST_ROUNDS[False]:,} rounds elsewhere (print: 20,000), LPBoost epsilon = {LP_EPSILON:g}. "
-        f"The linear SVM is scikit-learn's, with C of {', '.join(f'{C:g}' for C in COSTS)}; gradient boosting is "
-        f"scikit-learn's with its defaults, the number of trees chosen. These two know no class of hypotheses: their "
-        f"rows are the same in all tables. Print does not say whether features were scaled: both are shown, but for "
-        f"stumps, which do not depend on it, and the corrective algorithms, which are not run on scaled sets.\n\n"
+        f"theory. The point with the smallest error on the validation part is chosen, among equal ones that with the "
+        f"smallest nu and then the largest epsilon. The tables show its error on the test part: the mean and the range "
+        f"over splits (their number: {seeds(results)}). In tables 5.10 to 5.12 all printed eta are those of theory. So "
+        f"the search is over epsilon, not over the grid of table 5.3. nu/N = 0 means nu = 1, and a star means "
+        f"epsilon = 0.01. Our parameters are those of the first split, with the range of nu/N over all splits. The "
+        f"25.96 with a question mark is no multiple of 1/154. {left_out(results)}\n\n"
+        f"Runs stop by the practical rule of the dissertation, or after {ROUNDS[False]} rounds, and corrective runs "
+        f"after {ROUNDS[True]:,} (in print 1,000 and 20,000). On a9a the totally corrective algorithms make Newton "
+        f"steps, {COLUMNS} hypotheses a round, until the soft margin is certified within epsilon of the best of the "
+        f"class. The corrective ones and AdaBoost have {A9A_ROUNDS} rounds there. On the other sets AdaBoost has "
+        f"{ADABOOST_ROUNDS[False]:,} rounds (in print 20,000). LPBoost has epsilon = {LP_EPSILON:g}.\n\n"
+        f"The linear SVM is scikit-learn's, with C of {', '.join(f'{C:g}' for C in COSTS)}. Gradient boosting is "
+        f"scikit-learn's with its defaults, and validation chooses the number of trees. These two have no class of "
+        f"hypotheses, so their rows are the same in all tables. The dissertation does not say whether features were "
+        f"scaled. The tables show both, with two exceptions: stumps do not depend on the scale, and the corrective "
+        f"algorithms are not run on scaled sets.\n\n"
         f"{_verdict(results)}\n\n"
         f"{_best_results(results)}\n\n"
-        f"**What the search came to**: runs that met the rule, and the median gap of the soft margin over the "
-        f"class.\n\n"
+        f"**How the runs of the search ended**: the number of runs that met the rule, and the median gap of the soft "
+        f"margin over the class.\n\n"
         f"{_gap_words(results)}\n\n"
         f"### Figures 5.13 to 5.18: Binary against relative entropy\n\n"
-        f"At epsilon = 0.001 and the eta of theory; seconds and errors are means over the splits, on a9a "
-        f"of Newton steps.\n\n"
+        f"All runs have epsilon = 0.001 and the eta of theory. Seconds and errors are means over the splits. On a9a "
+        f"the runs make Newton steps.\n\n"
         f"{_over_nu(results, folder)}"
     )
 
@@ -435,16 +435,16 @@ def _seconds_written(results: Results, folder: Path) -> str:
             header += ["error, print", "ours"]
             parts.append(f"**Table 5.{number + 7}, {hypotheses}**\n\n{table(header, rows)}")
     return (
-        f"The runs at the printed nu/N and eta, with the epsilon whose eta of theory is the printed one, on the "
-        f"first split: the rows of print are lost, so that errors are not comparable to the last percent. Seconds "
-        f"are those of one core, beside others at work; those of print are of the machines of its time. Runs are of "
-        f"`update='total'` and of the fixed step, algorithms 3.2, 3.3, 4.1 and 4.3, and stop by the practical rule; "
-        f"a + marks those that no rule ended; the limit on rounds is that of print (1,000, and 20,000 for the "
-        f"corrective ones and AdaBoost), on a9a {TOTAL_ON_A9A} and {CORRECTIVE_ON_A9A:,}. *By itself* is what "
-        f"`boost` does when it is not told how, on a9a Newton steps with {COLUMNS} hypotheses a round; it ends with "
-        f"a certificate of the soft margin. AdaBoost ends before the limit where no hypothesis has an edge; rounding "
-        f"decides in which round that is, and so does the processor. The gap is that of the soft margin over the "
-        f"class. A question mark is at printed seconds of 0, which no clock tells apart, and at those that are the "
+        f"Runs have the printed nu/N and eta, with the epsilon whose eta of theory is the printed one, on the first "
+        f"split. The rows of the dissertation are lost, so errors are not comparable to the last percent. Our seconds "
+        f"are those of one core, with other work running; printed seconds are from machines of that time.\n\n"
+        f"Runs have `update='total'` or the fixed step, algorithms 3.2, 3.3, 4.1 and 4.3, and stop by the practical "
+        f"rule. A + marks runs that no rule ended. The limits on rounds are the printed ones (1,000, and 20,000 for "
+        f"the corrective algorithms and AdaBoost), on a9a {TOTAL_ON_A9A} and {CORRECTIVE_ON_A9A:,}. *By itself* is "
+        f"`boost` with its defaults, on a9a with Newton steps and {COLUMNS} hypotheses a round. It ends with a "
+        f"certificate of the soft margin. AdaBoost ends before the limit if no hypothesis has an edge. Rounding "
+        f"decides in which round this happens, and so does the processor. The gap is that of the soft margin over the "
+        f"class. A question mark marks printed seconds of 0, which no clock resolves, and printed seconds that are the "
         f"same for both corrective algorithms. {left_out(results)}\n\n"
         f"{_seconds_verdict(results)}\n\n" + "\n\n".join(parts)
     )
@@ -468,8 +468,8 @@ def _seconds_verdict(results: Results) -> str:
     )
     n_units = sum(1 for p, _ in results if p["algorithm"] in ALGORITHMS)
     return (
-        f"Of {n_units} runs of the four algorithms {len(finished_runs)} met the practical rule, {faster} of them in no "
-        f"more seconds than print."
+        f"Of {n_units} runs of the four algorithms, {len(finished_runs)} met the practical rule, {faster} of them in "
+        f"at most the printed seconds."
     )
 
 

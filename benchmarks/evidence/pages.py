@@ -23,10 +23,11 @@ PAGES = {
 """The pages, in their order, and their titles."""
 
 ABOUT = """\
-What the papers print, run again: printed figures stand beside ours, with the command and what it took. All units of an
-experiment are stored in `docs/evidence`, and these pages are made from them; `make evidence` makes what is missing.
-`python benchmarks/evidence --recheck .03` does three percent of them again, by chance, and compares. Seconds are
-those of one core; where the dynamics are chaotic, or rounding ends a run, another processor comes to other numbers."""
+These pages run again what the papers print. Printed figures stand beside ours, with the command and the seconds that it
+took. `docs/evidence` stores all units of an experiment, and the pages are made from the units. `make evidence` runs the
+missing units. `python benchmarks/evidence --recheck .03` runs three percent of them again, by chance, and compares.
+Seconds are those of one core. If the dynamics are chaotic, or rounding ends a run, another processor computes other
+numbers."""
 
 COMMAND = "python benchmarks/evidence --only {name}"
 

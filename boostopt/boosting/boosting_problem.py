@@ -156,8 +156,8 @@ class Problem:
         U = np.full((len(np.asarray(c)), formulation.columns or 1), -1, dtype=np.int8)
         template = formulation.bind(U, c=c, d0=d0, **{**settings, **first_round})
         F, G = template.regularizer, template.edge_function
-        smoothed = update is UpdateKind.NEWTON and bool(spec.smoothed_formulation)
-        if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not smoothed:
+        is_smoothed = update is UpdateKind.NEWTON and bool(spec.smoothed_formulation)
+        if update in CORRECTIVE_UPDATES and F.strong_convexity == 0.0 and not is_smoothed:
             smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in formulation.parameters else "Use"
             raise OptionError(
                 f"update={short_repr(update)} needs a strongly convex regularizer; that of {formulation.name} with "
@@ -167,7 +167,7 @@ class Problem:
         if update in CORRECTIVE_UPDATES:
             _check_corrective(formulation, update, G if formulation.columns is None else MaximumEdge(), objective)
         if update is UpdateKind.NEWTON:
-            _check_newton(formulation, F, G if formulation.columns is None else MaximumEdge(), smoothed)
+            _check_newton(formulation, F, G if formulation.columns is None else MaximumEdge(), is_smoothed)
         return cls(formulation, dict(settings), template, update, epsilon, objective)
 
     def __reduce__(self) -> Any:
@@ -287,11 +287,13 @@ class Problem:
         name = self.formulation.boosting.smoothed_formulation
         if not name:
             return self.formulation, self.template
-        smoothed: Formulation[Any] = get_formulation(name)
-        shared = {name: value for name, value in vars(self.template.parameters).items() if name in smoothed.parameters}
+        formulation: Formulation[Any] = get_formulation(name)
+        parameters = {
+            name: value for name, value in vars(self.template.parameters).items() if name in formulation.parameters
+        }
         examples = self.examples
-        return smoothed, smoothed.bind(
-            self.template.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon}
+        return formulation, formulation.bind(
+            self.template.margins, c=examples.c, d0=examples.d0, **{**parameters, "epsilon": self.epsilon}
         )
 
     @cached_property
@@ -365,10 +367,10 @@ class Problem:
         return -conjugate.value - (self.edge_function if G is None else G).conjugate(w)
 
 
-def _check_newton(formulation: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
+def _check_newton(formulation: Formulation[Any], F: Regularizer, G: EdgeFunction, is_smoothed: bool) -> None:
     """Raise OptionError if Newton steps do not support the formulation."""
     terms = F.pointwise()
-    if not smoothed and terms is None:
+    if not is_smoothed and terms is None:
         raise OptionError(
             f'update="newton" needs a regularizer that is a sum over the examples; that of {formulation.name} is not. '
             'Use update="total".'

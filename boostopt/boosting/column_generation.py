@@ -269,18 +269,18 @@ class ColumnGeneration:
         with writes_named(f"the update {type(self.update).__name__}"):
             state = self.update(context)
         state = state.with_soft_margin(self.problem.objective, pool)
-        repeated = 0 if pool.t > t else state.rounds_without_column + 1
+        rounds_without_column = 0 if pool.t > t else state.rounds_without_column + 1
         min_increase = (DEFAULT_FINEST_TOL if isinstance(self.update, TotallyCorrective) else MIN_IMPROVEMENT) * max(
             1.0, abs(value)
         )
         if self.problem.edge_function.edge_bound is not None:
             min_increase = min(min_increase, 0.25 * self.problem.epsilon**2)  # theory promises twice as much
         # A step towards a negative edge correctly lowers the potential: an additive update ends by its own conditions.
-        improved = self.problem.is_additive or self.update.improved(view.state, state, min_increase)
-        stagnant_rounds = 0 if improved or repeated == 0 else state.rounds_without_improvement + 1
+        has_improved = self.problem.is_additive or self.update.improved(view.state, state, min_increase)
+        stagnant_rounds = 0 if has_improved or rounds_without_column == 0 else state.rounds_without_improvement + 1
         state = replace(
             state,
-            rounds_without_column=repeated,
+            rounds_without_column=rounds_without_column,
             rounds_without_improvement=stagnant_rounds,
             smallest_edge_at_solve=state.bounds.smallest_edge,
         )

@@ -158,8 +158,8 @@ class RegularizationPath:
             for (value, run), certificate in zip(self, self._certificates, strict=True)
         ]
         measures = sorted({run.record.problem.measure for run in self.runs})
-        certified = f"{' or '.join(measures)} over the class" if has_objective else "over the hypotheses collected"
-        return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))
+        header = f"{' or '.join(measures)} over the class" if has_objective else "over the hypotheses collected"
+        return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", header))
 
 
 def path(
@@ -208,7 +208,7 @@ def path(
         {name: options[name] for name in formulation_object.example_parameters & options.keys()},
     )
     options = {**options, **example_parameters, **({} if d0 is None else {"d0": d0})}
-    name, values, fixed = _path_values(formulation_object, options)
+    name, values, fixed_parameters = _path_values(formulation_object, options)
     record = read_options("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
@@ -221,10 +221,10 @@ def path(
             "all of its own rounds. Boost at each value separately."
         )
     oracle = require_oracle(oracle, "a path, whose runs begin from each other")
-    schedule = schedule_of(formulation_object, oracle, fixed, options.get("backend", "auto"), record)
+    schedule = schedule_of(formulation_object, oracle, fixed_parameters, options.get("backend", "auto"), record)
     first_values, limited_object = schedule.values(1, None), with_limits(formulation_object, oracle)
     for value in values.tolist():  # before the first run, because a wrong value would lose the earlier runs
-        parameters = {**fixed, **first_values, name: value}
+        parameters = {**fixed_parameters, **first_values, name: value}
         with rows_left_out(formulation_object, oracle.N, oracle.n_rows):
             Problem.create(limited_object, oracle.c, d0, options.get("epsilon"), options.get("update"), parameters)
     order = np.argsort(-values if name in DECREASING_PARAMETERS else values, kind="stable").tolist()
@@ -248,8 +248,8 @@ def path(
         except KeyboardInterrupt:
             if not runs:
                 raise
-    finished = sorted(runs)
-    return RegularizationPath(name, values[finished], tuple(runs[k] for k in finished), seconds[finished])
+    indices = sorted(runs)
+    return RegularizationPath(name, values[indices], tuple(runs[k] for k in indices), seconds[indices])
 
 
 def _path_values(

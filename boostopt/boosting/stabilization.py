@@ -106,13 +106,13 @@ def select_working_set(state: State, pool: ColumnPool, idle: float) -> WorkingSe
     e = pool.margins.edges(state.d)
     largest = float(e[working_set].max())
     out = np.setdiff1d(np.arange(t), working_set)
-    returning = out[e[out] > largest + REENTRY_TOL]
-    joining = np.concatenate([returning, np.arange(t, pool.t)])
+    returning_columns = out[e[out] > largest + REENTRY_TOL]
+    entering_columns = np.concatenate([returning_columns, np.arange(t, pool.t)])
     w = np.abs(state.w[working_set])
     busy = (w > NEGLIGIBLE_WEIGHT_FRACTION * w.mean()) | (e[working_set] >= largest - idle * max(gap, 0.0))
     if np.count_nonzero(~busy) > MIN_IDLE_FRACTION * len(working_set):
         active = working_set[busy]
-        return WorkingSet(np.concatenate([active, joining]), WarmStart(d=state.d, w=state.w[active]))
+        return WorkingSet(np.concatenate([active, entering_columns]), WarmStart(d=state.d, w=state.w[active]))
     if state.active is None:
         return None
-    return WorkingSet(np.concatenate([working_set, joining]), state.start)
+    return WorkingSet(np.concatenate([working_set, entering_columns]), state.start)

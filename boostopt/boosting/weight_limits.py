@@ -140,8 +140,8 @@ def _within_limits(
 
     def is_within(point: HypothesisVector) -> bool:
         # A certificate is about the projection, which changes weights by rounding.
-        projected = G.project(point)
-        return projected is not None and _keeps_limits(A, b, projected, row_errors)
+        projection = G.project(point)
+        return projection is not None and _keeps_limits(A, b, projection, row_errors)
 
     w = np.maximum(w, 0.0)
     w = w / w.sum()

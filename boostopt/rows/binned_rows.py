@@ -186,14 +186,14 @@ class BinnedRows(ABC):
 
     def margins(self, splits: Sequence[Split], W: Int[Array, " t"]) -> MarginHandle:
         """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
-        used = np.flatnonzero(W)
-        if not len(used):
+        support = np.flatnonzero(W)
+        if not len(support):
             return self._map(margins, {})
-        feature, code, sign = (numbers[used] for numbers in split_columns(splits))
+        feature, code, sign = (numbers[support] for numbers in split_columns(splits))
         place, is_voting = np.searchsorted(self.features, feature), np.zeros(len(self.features), bool)
         is_voting[place] = True
         place, features = (np.cumsum(is_voting) - 1)[place], self.features[is_voting].tolist()
-        sizes, votes = np.array([self.n_codes[j] for j in features]), sign * W[used]
+        sizes, votes = np.array([self.n_codes[j] for j in features]), sign * W[support]
         ends, sums = np.cumsum(sizes), np.bincount(place, votes, len(features)).astype(np.int64)
         # A vote counts below its cut with the other sign. The tables of all features are one step function, which rises
         # by twice the vote at a cut, and falls to the negative sum of the votes at the first code of a feature.

@@ -144,16 +144,16 @@ def place_on_workers(
     max_load = -(-sum(sizes) // len(workers))
     blocks_of_worker: dict[str, list[int]] = {worker: [] for worker in workers}
     load = dict.fromkeys(workers, 0)
-    unplaced = list[int]()
+    remainder = list[int]()
     for k, (part, size) in enumerate(zip(parts, sizes, strict=True)):
-        holding = [worker for worker in holders.get(part.key, ()) if worker in blocks_of_worker]
-        worker = min(holding, key=load.__getitem__, default=None)
+        candidates = [worker for worker in holders.get(part.key, ()) if worker in blocks_of_worker]
+        worker = min(candidates, key=load.__getitem__, default=None)
         if worker is None or load[worker] + size > max(max_load, size):
-            unplaced.append(k)
+            remainder.append(k)
         else:
             blocks_of_worker[worker].append(k)
             load[worker] += size
-    for k in unplaced:
+    for k in remainder:
         worker = min(workers, key=load.__getitem__)
         blocks_of_worker[worker].append(k)
         load[worker] += sizes[k]

@@ -158,9 +158,9 @@ def split_label_columns(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | 
     """Return features, labels, multiplicities, and the names of features; y and c may name columns of a data frame."""
     if isinstance(X, da.Array):
         return X, y, c, None
-    named = [name for name in (y, c) if isinstance(name, str) and name in X.columns]
-    y, c = (X[values] if isinstance(values, str) and values in named else values for values in (y, c))
-    features = X.drop(columns=named)
+    column_names = [name for name in (y, c) if isinstance(name, str) and name in X.columns]
+    y, c = (X[values] if isinstance(values, str) and values in column_names else values for values in (y, c))
+    features = X.drop(columns=column_names)
     names = list(features.columns)
     return features, y, c, np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
 

@@ -134,11 +134,11 @@ class MarginMatrix:
         roots, total = np.sqrt(theta), np.zeros((self.t, self.t))
         for rows, block in self.blocks(max(GRAM_BLOCK_ENTRIES // self.t, 1)):
             if isinstance(block, np.ndarray):
-                scaled = block * roots[rows, np.newaxis]
-                total += scaled.T @ scaled  # NumPy sees the symmetry and computes one half
+                scaled_block = block * roots[rows, np.newaxis]
+                total += scaled_block.T @ scaled_block  # NumPy sees the symmetry and computes one half
             else:
-                scaled = block.multiply(roots[rows, np.newaxis]).tocsr()
-                total += (scaled.T @ scaled).toarray()
+                scaled_block = block.multiply(roots[rows, np.newaxis]).tocsr()
+                total += (scaled_block.T @ scaled_block).toarray()
         return total
 
     def group_equal_rows(self, *keys: ExampleVector) -> RowGroups:
@@ -192,8 +192,8 @@ class MarginMatrix:
                 f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}. "
                 "Pass the margins of one hypothesis."
             )
-        added = _check_and_convert(new[:, np.newaxis])
-        storage, buffer = _append_column(self._storage, added, self._lineage)
+        new_column = _check_and_convert(new[:, np.newaxis])
+        storage, buffer = _append_column(self._storage, new_column, self._lineage)
         return MarginMatrix._from_storage(storage, _StorageLineage(self._lineage, buffer))
 
     def is_extension_of(self, ancestor: MarginMatrix) -> bool:
@@ -328,8 +328,8 @@ def _check_and_convert(U: Any) -> Any:
 def _hash_on_disk(storage: Any) -> bytes | None:
     """Return a hash of the entries of a mapped file; None for a storage in memory."""
     memory: Any = getattr(storage, "base", None)
-    mapped = isinstance(memory, memoryview) and isinstance(memory.obj, np.ndarray) and is_mapped(memory.obj)
-    if not mapped:
+    is_memory_map = isinstance(memory, memoryview) and isinstance(memory.obj, np.ndarray) and is_mapped(memory.obj)
+    if not is_memory_map:
         return None
     digest = hashlib.sha256()
     for start in range(0, len(storage), BLOCK_ROWS):

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cvxpy
 import jaxtyping
 import numpy as np
 import pytest
@@ -25,12 +26,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, OptionError, ProblemError, boost, combine
+from boostopt.authoring import COUNT, CappedSimplex, CvxpyRegularizer, parameter, prototype
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
 from boostopt.oracles.base import Oracle
 
 pytestmark = pytest.mark.every(2)
+
+cp: Any = cvxpy
 
 N = 40
 COMPARED_COLUMNS = ("hypotheses", "edge", "upper", "soft_margin", "value", "active")
@@ -288,6 +292,32 @@ def test_damaged_descriptions_are_refused(part: tuple[str, ...], value: object, 
 
     with pytest.raises(DataError, match=rf"{re.escape(str(run_file))}; .*{facts}"):
         Run.load(forge_file(run_file, change))
+
+
+def test_soft_margins_without_a_closed_form_are_compared_within_their_accuracy(tmp_path: Path) -> None:
+    """The bound of the conjugate of a description depends on the solves before: 1e-9 refused files that were true."""
+
+    def squares(p: Any, examples: Any) -> CvxpyRegularizer:
+        uniform = examples.c / examples.total
+        return CvxpyRegularizer(CappedSimplex(examples.c, p.nu), lambda d: cp.sum_squares(d - uniform), uniform)
+
+    page = prototype("squares", squares, nu=parameter("a count", COUNT))
+    run = boost(page, stumps(), nu=4.0, max_rounds=2)
+    run.save(tmp_path / "run.npz")
+    soft_margin = Run.load(tmp_path / "run.npz", page).record.state.soft_margin
+    assert soft_margin == pytest.approx(run.record.state.soft_margin, abs=1e-6)
+
+    def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        about["state"]["soft_margin"] += 1e-7
+
+    again = Run.load(forge_file(tmp_path / "run.npz", change), page)
+    assert again.record.state.soft_margin == soft_margin  # the recomputed one, not that of the file
+
+    def change_more(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        about["state"]["soft_margin"] += 1e-5
+
+    with pytest.raises(DataError, match=r"state\.soft_margin must be .*, that of state\.w; got "):
+        Run.load(forge_file(tmp_path / "run.npz", change_more), page)
 
 
 @pytest.mark.parametrize("name", ["w", "m", "d"])

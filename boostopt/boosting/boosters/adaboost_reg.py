@@ -171,9 +171,9 @@ def line_search(G: RegularizedFunctional, reach: float) -> float:
 
 def _bracket_end(G: RegularizedFunctional) -> float:
     """Return a step beyond which the term of a single example exceeds G(0)."""
-    decreasing = G.limit_rates < 0.0
-    log_ratio = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[decreasing]
-    return float((2.0 * log_ratio / -G.limit_rates[decreasing]).min())
+    is_decreasing = G.limit_rates < 0.0
+    log_ratio = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[is_decreasing]
+    return float((2.0 * log_ratio / -G.limit_rates[is_decreasing]).min())
 
 
 def _best_local_minimum(G: RegularizedFunctional, end: float) -> float:

@@ -327,11 +327,11 @@ class HistogramRun(Run):
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The problem with all examples; with rows on a cluster, the problem with two representative examples."""
-        reduced, oracle = self._reduced_problem, self._oracle
+        problem, oracle = self._reduced_problem, self._oracle
         if not isinstance(oracle, Oracle):
-            return reduced
+            return problem
         return Problem.create(
-            reduced.formulation, oracle.c, None, reduced.epsilon, reduced.update, reduced.user_parameters
+            problem.formulation, oracle.c, None, problem.epsilon, problem.update, problem.user_parameters
         )
 
     @property

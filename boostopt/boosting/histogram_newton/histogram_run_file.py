@@ -272,7 +272,7 @@ class StoredHistogramRun:
         if bounds.upper_witness is None:
             return ExactBounds(), ExactBounds().lower
         witness = bounds.upper_witness
-        recomputed = upper_bound(
+        true_witness = upper_bound(
             rows,
             objective,
             oracle.reflexive,
@@ -288,16 +288,16 @@ class StoredHistogramRun:
         )
         lower = bounds.lower if margins is None else objective.best_lower_bound(rows, margins)
         is_confirmed = (
-            recomputed.edge == witness.edge
-            and recomputed.normalizer == witness.normalizer
-            and abs(recomputed.regularizer_bound - witness.regularizer_bound) <= objective.platform_tolerance
+            true_witness.edge == witness.edge
+            and true_witness.normalizer == witness.normalizer
+            and abs(true_witness.regularizer_bound - witness.regularizer_bound) <= objective.platform_tolerance
         )
         if not (is_confirmed and bounds.lower <= lower + objective.platform_tolerance):
             raise ValueError(
                 f"the bounds {float(bounds.lower):.10g} and {float(witness.value):.10g}, but these examples have the "
-                f"bounds {float(lower):.10g} and {float(recomputed.value):.10g}"
+                f"bounds {float(lower):.10g} and {float(true_witness.value):.10g}"
             )
-        return replace(bounds, lower=min(bounds.lower, lower), upper_witness=recomputed), lower
+        return replace(bounds, lower=min(bounds.lower, lower), upper_witness=true_witness), lower
 
 
 class SnapshotWriter:
@@ -344,10 +344,10 @@ def _fraction_to_json(fraction: Fraction) -> list[str]:
 
 
 def _fraction_from_json(texts: Sequence[Any]) -> Fraction:
-    expected = f"lower, proof.upper and proof.cost must be fractions, two texts of digits; got {short_repr(texts)}"
-    require(len(texts) == 2 and all(FRACTION_DIGITS.fullmatch(text) for text in texts), expected)
+    requirement = f"lower, proof.upper and proof.cost must be fractions, two texts of digits; got {short_repr(texts)}"
+    require(len(texts) == 2 and all(FRACTION_DIGITS.fullmatch(text) for text in texts), requirement)
     numerator, denominator = map(int, texts)
-    require(denominator > 0, expected)
+    require(denominator > 0, requirement)
     return Fraction(numerator, denominator)
 
 
@@ -453,7 +453,7 @@ def _integer_weights_from_json(label: str, W: Array, max_length: int) -> Int[Arr
     """Return integer weights of at most `max_length` hypotheses, with a sum of at most the scale of margins."""
     require(len(W) <= max_length, f"{label} must have at most {max_length} weights; got {len(W)}")
     smallest, total = int(W.min(initial=0)), sum(W.tolist())
-    expected = f"whole numbers from 0 with a sum of at most 2^{MARGIN_BITS}"
-    require(smallest >= 0, f"{label} must be {expected}; got {smallest}")
-    require(total <= MARGIN_SCALE, f"{label} must be {expected}; got the sum {total}")
+    requirement = f"whole numbers from 0 with a sum of at most 2^{MARGIN_BITS}"
+    require(smallest >= 0, f"{label} must be {requirement}; got {smallest}")
+    require(total <= MARGIN_SCALE, f"{label} must be {requirement}; got the sum {total}")
     return W

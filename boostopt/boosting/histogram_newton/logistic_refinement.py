@@ -123,9 +123,9 @@ def refined_bounds(
         return bounds
     loss_weights = loss_weights / loss_weights.sum()
     stays_above = float_below(bounds.lower) > min_lower
-    required = max(bounds.upper - epsilon, min_lower if stays_above else -math.inf)
-    refined, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
-    number, surplus, deficit = 1 << SHARE_BITS, float(bounds.lower) - required, 0.0
+    lower_limit = max(bounds.upper - epsilon, min_lower if stays_above else -math.inf)
+    best, low, high = bounds, 0, (1 << SHARE_BITS) + 1  # the gap is too large from `high` on
+    number, surplus, deficit = 1 << SHARE_BITS, float(bounds.lower) - lower_limit, 0.0
     was_within = True
     while high - low > 1:
         share = number / (1 << SHARE_BITS)
@@ -134,13 +134,13 @@ def refined_bounds(
         trial = replace(bounds, lower=lower, integer_weights=W)
         if trial.gap <= epsilon and not (stays_above and float_below(lower) <= min_lower):
             deficit = 0.5 * deficit if was_within else deficit
-            low, refined, surplus, was_within = number, trial, float(lower) - required, True
+            low, best, surplus, was_within = number, trial, float(lower) - lower_limit, True
         else:
             surplus = surplus if was_within else 0.5 * surplus
-            high, deficit, was_within = number, required - float(lower), False
+            high, deficit, was_within = number, lower_limit - float(lower), False
         chord = (high - low) * surplus / max(surplus + deficit, MACHINE_EPSILON)
         number = min(max(low + int(chord), low + 1), high - 1)
-    return refined
+    return best
 
 
 def logistic_weights(
@@ -200,7 +200,7 @@ def _step_columns(
 ) -> Int[Array, " p"]:
     """Return the columns of a step, in their order: those with a weight, and others with a positive slope."""
     order = np.argsort(thresholds, kind="stable")
-    sorted_thresholds, used = thresholds[order], w > 0.0
-    starts = np.unique(np.searchsorted(sorted_thresholds, np.concatenate([rows.starts, thresholds[used]])))
+    sorted_thresholds, has_weight = thresholds[order], w > 0.0
+    starts = np.unique(np.searchsorted(sorted_thresholds, np.concatenate([rows.starts, thresholds[has_weight]])))
     new = order[top_k_groups(slopes[order], starts[starts < len(order)], MAX_NEW_COLUMNS)]
-    return np.union1d(np.flatnonzero(used), new[slopes[new] > 0.0])
+    return np.union1d(np.flatnonzero(has_weight), new[slopes[new] > 0.0])

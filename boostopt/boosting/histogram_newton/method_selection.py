@@ -188,10 +188,10 @@ def reduced_problem(
     if problem.edge_function.edge_bound is not None:
         return (problem, objective) if formulation.boosting.final_weights is FinalWeights.SCALED else None
     fits = formulation.boosting.final_weights is FinalWeights.PROGRAM and problem.affordable
-    smoothed = isinstance(objective, ExactSoftMargin) and settings.get("eta")
+    is_smoothed = isinstance(objective, ExactSoftMargin) and settings.get("eta")
     return (
         (problem, objective)
-        if fits and not (smoothed and problem.F.price < MIN_PRICE_FRACTION * problem.epsilon)
+        if fits and not (is_smoothed and problem.F.price < MIN_PRICE_FRACTION * problem.epsilon)
         else None
     )
 

@@ -316,13 +316,13 @@ class HistogramNewton:
                 iterate.splits, iterate.integer_weights = tuple(self.splits), self.padded(iterate.integer_weights)
             previous_value = self._dual_objective(evaluation.iterate, evaluation.weight_function.dual_objective)
             has_increased = value > previous_value + SUFFICIENT_INCREASE * _resolution(evaluation)
-            stalled = 0 if has_increased or self.level < level else state.stalled_iterations + 1
+            stalled_iterations = 0 if has_increased or self.level < level else state.stalled_iterations + 1
             state = replace(
                 state,
                 integer_weights=iterate.integer_weights,
                 level=self.level,
                 weight_sum=iterate.weight_sum,
-                stalled_iterations=stalled,
+                stalled_iterations=stalled_iterations,
             )
 
     def _step_and_set_level(
@@ -667,6 +667,6 @@ def integer_weights(w: HypothesisVector) -> Int[Array, " t"]:
     x = np.maximum(w, 0.0)
     x *= MARGIN_SCALE / x.sum()
     W = np.floor(x).astype(np.int64)
-    missing = MARGIN_SCALE - int(W.sum())
-    W[np.argsort(W - x, kind="stable")[:missing]] += 1
+    deficit = MARGIN_SCALE - int(W.sum())
+    W[np.argsort(W - x, kind="stable")[:deficit]] += 1
     return W

@@ -94,9 +94,9 @@ class StumpCurvature(SymmetricOperator):
 
         def apply_inverse_covariance(slopes: HypothesisVector) -> HypothesisVector:
             """Return the product with the inverse of the covariances of all features, each by itself."""
-            differences, step, signed = np.zeros(len(curvature)), np.zeros(shape), sign * slopes[columns]
-            differences[cell] = signed
-            differences[cell - 1] -= signed
+            differences, step, signed_slopes = np.zeros(len(curvature)), np.zeros(shape), sign * slopes[columns]
+            differences[cell] = signed_slopes
+            differences[cell - 1] -= signed_slopes
             differences /= curvature
             step[columns] = (0.25 / self._unit) * sign * (differences[cell] - differences[cell - 1])
             return step
@@ -113,9 +113,9 @@ class StumpCurvature(SymmetricOperator):
 
     def _values(self, z: HypothesisVector) -> Float[Array, " cells"]:
         """Return the value of a combination of the columns in each cell: C z."""
-        signed, steps = self._sign * z, np.zeros(len(self._sums))
-        steps[self._cell] = 2.0 * signed
-        sums = np.bincount(self._group, signed)
+        signed_z, steps = self._sign * z, np.zeros(len(self._sums))
+        steps[self._cell] = 2.0 * signed_z
+        sums = np.bincount(self._group, signed_z)
         steps[self._starts] = -sums
         steps[self._starts[1:]] -= sums[:-1]
         return np.cumsum(steps)

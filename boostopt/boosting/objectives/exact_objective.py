@@ -156,14 +156,14 @@ class ExactSoftMargin(ExactObjective):
 
         If the sum is too small after rounding, the weights below the cap are increased.
         """
-        scaled = unit_weights * (WEIGHT_SCALE / float(unit_weights.max()))
+        scaled_weights = unit_weights * (WEIGHT_SCALE / float(unit_weights.max()))
         required_sum = math.ceil(self.nu * WEIGHT_SCALE)
         for _ in range(MAX_INCREASES):
-            q = np.minimum(np.rint(scaled), WEIGHT_SCALE).astype(np.int64)
+            q = np.minimum(np.rint(scaled_weights), WEIGHT_SCALE).astype(np.int64)
             deficit = self.nu * int(q.max()) - int(q @ counts)
             if deficit <= 0:
                 return q
-            scaled = scaled * (1.0 + max(MIN_RELATIVE_INCREASE, float(deficit) / required_sum))
+            scaled_weights = scaled_weights * (1.0 + max(MIN_RELATIVE_INCREASE, float(deficit) / required_sum))
         return np.full(len(unit_weights), WEIGHT_SCALE, np.int64)
 
     def normalizer(self, integer_weights: Int[Array, " k"], counts: Int[Array, " k"]) -> int:
@@ -218,22 +218,22 @@ class ExactLoss(ExactObjective):
         return self.lower_bound(margin_histogram(rows, margins, MarginGrid.full()))
 
     def integer_weights(self, unit_weights: Float[Array, " k"], counts: Int[Array, " k"]) -> Int[Array, " k"]:
-        scaled = unit_weights * (float(self.n_examples) * WEIGHT_SCALE)
-        return np.clip(np.rint(scaled), 0, WEIGHT_SCALE).astype(np.int64)
+        scaled_weights = unit_weights * (float(self.n_examples) * WEIGHT_SCALE)
+        return np.clip(np.rint(scaled_weights), 0, WEIGHT_SCALE).astype(np.int64)
 
     def normalizer(self, integer_weights: Int[Array, " k"], counts: Int[Array, " k"]) -> int:
         return WEIGHT_SCALE * self.n_examples
 
     def regularizer_bound(self, integer_weights: Int[Array, " k"], counts: Int[Array, " k"]) -> Fraction:
-        occupied = counts > 0
+        is_occupied = counts > 0
         q_min, q_max = integer_weights.min(initial=0), integer_weights.max(initial=0)
-        if q_min < 0 or q_max > WEIGHT_SCALE or not occupied.any():
+        if q_min < 0 or q_max > WEIGHT_SCALE or not is_occupied.any():
             raise ProblemError(
                 "d must lie between 0 and c, so the integer weights of the bins must lie between 0 and "
                 f"{WEIGHT_SCALE}; got {q_min} to {q_max}. Boost again."
             )
-        F = self.loss_of(counts[occupied].astype(np.float64))
-        d = F.upper * (integer_weights[occupied] / WEIGHT_SCALE)
+        F = self.loss_of(counts[is_occupied].astype(np.float64))
+        d = F.upper * (integer_weights[is_occupied] / WEIGHT_SCALE)
         return Fraction(F.value(d) + rounding_bound(F))
 
     @property

@@ -163,8 +163,8 @@ class WeightFunction:
         terms = require_not_none(self.regularizer.pointwise(), "a regularizer that is a sum over the examples")
         curvature = terms.inverse_curvatures_inside_box(self.conjugate.d) / self.histogram.occupied_counts
         largest = float(curvature.max())
-        scaled = curvature * (CURVATURE_SCALE / largest) if largest > 0.0 else np.zeros(len(curvature))
-        return self.histogram.table(np.rint(scaled)), largest / CURVATURE_SCALE
+        scaled_curvature = curvature * (CURVATURE_SCALE / largest) if largest > 0.0 else np.zeros(len(curvature))
+        return self.histogram.table(np.rint(scaled_curvature)), largest / CURVATURE_SCALE
 
     @property
     def effective_sample_size(self) -> float:

@@ -120,9 +120,9 @@ class SoftMarginObjective:
         if total <= 0.0:
             return self.min_regularizer - 1.0 if self.nonnegative_weights else self.min_regularizer
         # A sum that is 1 up to rounding is not divided by: F0* was evaluated at the same margins just before.
-        scaled = self.nonnegative_weights and abs(total - 1.0) > SUM_TOL
+        needs_scaling = self.nonnegative_weights and abs(total - 1.0) > SUM_TOL
         return -float(
-            self.F0.conjugate_at(-m / total if scaled else -m).value
+            self.F0.conjugate_at(-m / total if needs_scaling else -m).value
         )  # a user's regularizer may return a NumPy scalar
 
     def upper_bound(self, d: ExampleVector, largest: float) -> float:

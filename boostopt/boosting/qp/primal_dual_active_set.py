@@ -122,17 +122,17 @@ class _UpdatableFactor:
 
         The slope is nan if rounding errors prevent a solution.
         """
-        S, changed = np.flatnonzero(self.support), self.support != support
-        leaving, new = np.flatnonzero(self.support & changed), np.flatnonzero(support & changed)
+        S, is_changed = np.flatnonzero(self.support), self.support != support
+        dropped_columns, new = np.flatnonzero(self.support & is_changed), np.flatnonzero(support & is_changed)
         z, rhs = np.zeros(len(g)), np.ones((len(g), 2))
         rhs[:, 0] = g
         if self._factor is None:
             return z, np.nan
         S_solutions, new_solutions = self._apply_inverse(rhs[S]), np.zeros((len(new), 2))
-        if len(leaving) + len(new):
-            border, k = np.zeros((len(S), len(new) + len(leaving))), len(new)
+        if len(dropped_columns) + len(new):
+            border, k = np.zeros((len(S), len(new) + len(dropped_columns))), len(new)
             border[:, :k] = self._H[np.ix_(S, new)]
-            border[np.searchsorted(S, leaving), k + np.arange(len(leaving))] = 1.0
+            border[np.searchsorted(S, dropped_columns), k + np.arange(len(dropped_columns))] = 1.0
             border_solutions = self._apply_inverse(border)
             schur, schur_rhs = border.T @ border_solutions, border.T @ S_solutions
             schur[:k, :k] -= self._H[np.ix_(new, new)] + self._ridge * np.eye(k)
@@ -145,7 +145,7 @@ class _UpdatableFactor:
         g_sum, ones_sum = S_solutions.sum(axis=0) + new_solutions.sum(axis=0)
         level = float((g_sum - 1.0) / ones_sum)
         z[S], z[new] = S_solutions @ (1.0, -level), new_solutions @ (1.0, -level)
-        z[leaving] = 0.0
+        z[dropped_columns] = 0.0
         return z, level
 
     def _apply_inverse(self, rhs: Float[Array, "k m"]) -> Any:

@@ -138,5 +138,5 @@ def _mehrotra_step(H: Float[Array, "t t"], g: HypothesisVector, iterate: _Iterat
 
 def _step_to_boundary(x: HypothesisVector, dx: HypothesisVector) -> float:
     """Return the largest step length in [0, 1] along dx that keeps x nonnegative, for x > 0."""
-    decreasing = dx < 0.0
-    return min(1.0, float((-x[decreasing] / dx[decreasing]).min(initial=np.inf)))
+    is_decreasing = dx < 0.0
+    return min(1.0, float((-x[is_decreasing] / dx[is_decreasing]).min(initial=np.inf)))

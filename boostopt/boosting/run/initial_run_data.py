@@ -93,9 +93,9 @@ def _initial_state(problem: Problem, bounds: OracleBounds) -> State:
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
     """Return the guaranteed edge of every answer, by the option or the oracle, and by the algorithm; None if none."""
-    assumed = problem.formulation.boosting.guaranteed_edge(problem.template.parameters)
-    promised = (_oracle_guarantee(oracle, options), assumed)
-    return max((edge for edge in promised if edge is not None), default=None)
+    assumption = problem.formulation.boosting.guaranteed_edge(problem.template.parameters)
+    guarantees = (_oracle_guarantee(oracle, options), assumption)
+    return max((edge for edge in guarantees if edge is not None), default=None)
 
 
 def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
@@ -137,8 +137,8 @@ def _with_weights_of(state: State, problem: Problem, pool: ColumnPool, earlier: 
         w = w.clip(min=0.0)  # steps are positive; weights of both signs belong to another program
     else:
         project = problem.edge_function.project if problem.objective is None else problem.objective.G.project
-        projected = project(w)
-        w = np.zeros(0) if projected is None else projected
+        projection = project(w)
+        w = np.zeros(0) if projection is None else projection
     m = pool.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else state.m
     conjugate = problem.conjugate_at_margins(m)
     value = problem.dual_objective(conjugate, w)

@@ -25,8 +25,8 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:
         # A process that ignores interrupts, such as a background job of a shell, still ignores them.
-        ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
-        if threading.current_thread() is threading.main_thread() and not ignored:
+        is_ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
+        if threading.current_thread() is threading.main_thread() and not is_ignored:
             self._former_handler = signal.signal(signal.SIGINT, self._handle)
         return self
 

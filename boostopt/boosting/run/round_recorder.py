@@ -67,10 +67,10 @@ class TestSet:
         self._values.extend(evaluate(record.pool.hypotheses[len(self._values) :], self.features))
         w, last_w = record.state.w, np.zeros(len(record.state.w))
         last_w[: len(self._w)] = self._w
-        changed, nonzero = np.flatnonzero(w != last_w), np.flatnonzero(w)
-        if 2 * len(changed) > len(nonzero):
-            changed, last_w, self._sum = nonzero, np.zeros(len(w)), np.zeros(self._shape)
-        for q in changed:
+        changes, nonzero = np.flatnonzero(w != last_w), np.flatnonzero(w)
+        if 2 * len(changes) > len(nonzero):
+            changes, last_w, self._sum = nonzero, np.zeros(len(w)), np.zeros(self._shape)
+        for q in changes:
             self._sum += (w[q] - last_w[q]) * self._values[q]
         self._w = w.copy()
         return self._sum / max(record.state.weight_sum, np.finfo(float).tiny)

@@ -468,8 +468,8 @@ def _final_weights(record: RunData, kind: FinalWeights) -> HypothesisVector:
         return w
     if objective.nonnegative_weights and float(w.min(initial=0.0)) < 0.0:
         # The program as printed may leave the simplex, but the certificate is about weights in the simplex.
-        projected = objective.G.project(w)
-        w = np.zeros(len(w)) if projected is None else projected
+        projection = objective.G.project(w)
+        w = np.zeros(len(w)) if projection is None else projection
     # Zero weights do not lie in the simplex: there was no step, or no step with an improvement.
     if kind is FinalWeights.LP or (objective.nonnegative_weights and not w.any()):
         return solve(objective.program(record.pool.margins), tol=LP_TOL).raise_if_failed().w

@@ -159,13 +159,13 @@ def newton_target(
     """
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max(initial=-np.inf) - edge_tolerance))
     H, target = negative_hessian(part), np.zeros(len(w))
-    used = (w[part] > 0.0) | (edges[part] > edges @ w)
+    support_guess = (w[part] > 0.0) | (edges[part] > edges @ w)
     g = (edges[part] + H @ w[part]) / ratio
     if isinstance(H, SymmetricOperator):
-        tolerance = SLOPE_TOL * float(np.ptp(edges[part][used])) / ratio
-        target[part] = operator_maximizer(H, g, w[part], used, tolerance)
+        tolerance = SLOPE_TOL * float(np.ptp(edges[part][support_guess])) / ratio
+        target[part] = operator_maximizer(H, g, w[part], support_guess, tolerance)
     else:
-        target[part] = simplex_maximizer(H, g, used)
+        target[part] = simplex_maximizer(H, g, support_guess)
     return target
 
 
@@ -180,21 +180,21 @@ def negative_hessian(F: Regularizer, U: MarginMatrix, d: ExampleVector) -> Float
     """Return minus the Hessian of D at d = d(w) over the hypotheses of U, shape (t, t)."""
     terms = require_not_none(F.pointwise(), "a regularizer that is a sum over the examples")
     r = terms.inverse_curvatures_inside_box(d)
-    inside = np.flatnonzero(r)
-    if len(inside) == 0:
+    interior = np.flatnonzero(r)
+    if len(interior) == 0:
         return np.zeros((U.t, U.t))
-    free, r = U.take_rows(inside), r[inside]
+    interior_U, r = U.take_rows(interior), r[interior]
     if not terms.on_simplex:
-        return free.gram(r)
-    return centered_gram(free.gram(r), free.edges(r), float(r.sum()))
+        return interior_U.gram(r)
+    return centered_gram(interior_U.gram(r), interior_U.edges(r), float(r.sum()))
 
 
 def centered_gram(gram: Float[Array, "t t"], r_edges: HypothesisVector, r_sum: float) -> Float[Array, "t t"]:
     """Return U' (diag(r) - r r' / sum r) U from U' diag(r) U, U'r and sum r > 0."""
-    centered = np.outer(r_edges, r_edges)
-    centered /= -r_sum
-    centered += gram
-    return centered
+    result = np.outer(r_edges, r_edges)
+    result /= -r_sum
+    result += gram
+    return result
 
 
 def _step_length(F: Regularizer, m: ExampleVector, direction: ExampleVector, slope: float) -> float:

@@ -105,10 +105,10 @@ class TotallyCorrective(Update):
             first = solve(program, FIRST, context.tol, context.deadline.time_limit, start=start)
             # If no distribution satisfies the edge bound, or almost none, no backend finds an upper bound. Theory needs
             # an increase of the lower bound only.
-            improved = (
+            has_improved = (
                 has_edge_bound and first.certificate.lower >= state.dual_objective + 0.5 * self.problem.epsilon**2
             )
-            if improved or (is_fine and first.certificate.scaled_gap <= CERTIFIED):
+            if has_improved or (is_fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
         return solve(program, self.backend, context.tol, context.deadline.time_limit, start=start)
 
