@@ -316,10 +316,21 @@ def test_bins_are_wide_where_rows_are_more_than_bins(N: int) -> None:
     assert 0.0025 * unit < grid.bin_width <= 0.005 * unit if N > N_BINS else grid == MarginGrid.covering(*transition)
 
 
-def evaluator_and_iterate(N: int, epsilon: float) -> tuple[DualEvaluator, Iterate]:
-    """Return the evaluator of ERLPBoost over binned stumps, and three of them with weights."""
+@pytest.mark.parametrize("formulation", ["erlpboost", "binary_erlpboost"])
+def test_the_bound_of_d_at_a_lower_level_is_an_upper_one_and_near(formulation: str) -> None:
+    evaluator, iterate = evaluator_and_iterate(20_000, 0.003, formulation)
+    for level in (2, 4):
+        weight_function = evaluator.weight_function(iterate, level)
+        assert evaluator.dual_objective(weight_function, level) == weight_function.dual_objective
+        assert evaluator.dual_objective_bound(weight_function, level) == pytest.approx(weight_function.dual_objective)
+        value, bound = evaluator.dual_objective(weight_function, 0), evaluator.dual_objective_bound(weight_function, 0)
+        assert value < bound < weight_function.dual_objective - 0.1 * (weight_function.dual_objective - value)
+
+
+def evaluator_and_iterate(N: int, epsilon: float, formulation: str = "erlpboost") -> tuple[DualEvaluator, Iterate]:
+    """Return the evaluator of a formulation over binned stumps, and three of them with weights."""
     request = BoostRequest(
-        resolve_formulation("erlpboost"), binned_stumps(0, N), epsilon, {"nu": 0.5 * N}, BoostOptions()
+        resolve_formulation(formulation), binned_stumps(0, N), epsilon, {"nu": 0.5 * N}, BoostOptions()
     )
     problem, objective, _, rows = require_not_none(method_selection.histogram_inputs(request), "the inputs")
     splits, W = [Split(j, rows.n_codes[j] // 2, 1) for j in range(3)], integer_weights(np.array([0.4, 0.33, 0.27]))

@@ -552,12 +552,17 @@ class HistogramNewton:
         """
         w, ratio = self._weights(evaluation), 2.0 ** (evaluation.level - level)
         target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
-        # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
-        iterate, histogram = evaluation.iterate, evaluation.weight_function.histogram
-        start_value = self._dual_objective(iterate, evaluator.dual_objective_of(histogram, level, iterate.weight_sum))
-        trial = self._iterate_at(evaluator, target)
+        trial, iterate, weight_function = (
+            self._iterate_at(evaluator, target),
+            evaluation.iterate,
+            evaluation.weight_function,
+        )
         value = self._dual_objective(trial, evaluator.weight_function(trial, level).dual_objective)
-        return (trial, value) if value > start_value else (None, -math.inf)
+        # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
+        for start_value in (evaluator.dual_objective_bound, evaluator.dual_objective):
+            if value > self._dual_objective(iterate, start_value(weight_function, level)):
+                return trial, value
+        return None, -math.inf
 
     def _newton_target(
         self,
