@@ -19,7 +19,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return exponents with ties, -inf and any spread, some in order; multiplicities; nu, also the ends of its range."""
+    """Return exponents with ties, -inf and any spread, some in order; multiplicities; nu, also at its ends."""
     rng = np.random.default_rng(seed)
     N = int(rng.integers(2, 60))
     a = rng.normal(size=N) * 10.0 ** rng.integers(-2, 5)
