@@ -237,9 +237,9 @@ class BinnedRows(ABC):
 
     def cell_sums(
         self, handle: MarginHandle, grid: MarginGrid, table: Int[Array, " bins"], splits: Sequence[Split]
-    ) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+    ) -> tuple[Int[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
         """Return the sums from which the matrix of `gram` follows, as the kernel `cell_sums` does."""
-        return self._map_reduce(cell_sums, handle, grid, table, splits)
+        return self._map_reduce(cell_sums, handle, grid, table, splits, self.n_examples)
 
 
 class LocalRows(BinnedRows):

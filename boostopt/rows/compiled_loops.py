@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Int, Int8, Int32, UInt
+from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -26,9 +26,9 @@ def _input(kind: str, axes: int = 1) -> Any:
     return numba.types.Array(getattr(numba.types, kind), axes, "C", readonly=True)
 
 
-def _output(kind: str) -> Any:
-    """Return numba's type of a contiguous vector that is written."""
-    return numba.types.Array(getattr(numba.types, kind), 1, "C")
+def _output(kind: str, axes: int = 1) -> Any:
+    """Return numba's type of a contiguous array that is written."""
+    return numba.types.Array(getattr(numba.types, kind), axes, "C")
 
 
 def compile_loop(*signatures: tuple[Any, ...]) -> Callable[[Loop], Loop]:
@@ -45,6 +45,7 @@ def compile_loop(*signatures: tuple[Any, ...]) -> Callable[[Loop], Loop]:
 
 
 CODE_TYPES = _input("uint8"), _input("uint16")
+CELL_KINDS, SUM_KINDS = ("uint8", "uint16"), ("int32", "int64")
 
 
 @compile_loop(*((_output("int32"), codes, _input("int32")) for codes in CODE_TYPES))
@@ -159,7 +160,9 @@ def add_sums_by_code_of_rows(
         raise IndexError("codes must be below the number of codes of their feature. Encode the rows again.")
 
 
-@compile_loop(*((codes, _input("int64"), _input("uint16"), _output("uint16")) for codes in CODE_TYPES))
+@compile_loop(
+    *((codes, _input("int64"), _input(cells), _output(cells)) for codes in CODE_TYPES for cells in CELL_KINDS)
+)
 def write_cells(
     codes: UInt[Array, " n"], rows: Int[Array, " k"], table: UInt[Array, " size"], cells: UInt[Array, " k"]
 ) -> None:
@@ -170,7 +173,10 @@ def write_cells(
 
 
 @compile_loop(
-    (_input("uint16", 2), _input("int64"), _input("int32"), _input("int32"), _output("int64"), _output("int64"))
+    *(
+        (_input(cells, 2), _input("int64"), _input("int32"), _input("int32"), _output("int64"), _output("int64"))
+        for cells in CELL_KINDS
+    )
 )
 def add_sums_over_cells(
     cells: UInt[Array, "features n"],
@@ -198,8 +204,9 @@ def add_sums_over_cells(
 
 @compile_loop(
     *(
-        (_input("uint16", 2), _input("int64"), _input("int32"), numba.int64, numba.int64, _output(sums))
-        for sums in ("int32", "int64")
+        (_input(cells, 2), _input("int64"), _input("int32"), numba.int64, numba.int64, _output(sums))
+        for cells in CELL_KINDS
+        for sums in SUM_KINDS
     )
 )
 def add_sums_over_pairs(
@@ -208,9 +215,12 @@ def add_sums_over_pairs(
     r: Int32[Array, " k"],
     first_pair: int,
     end_pair: int,
-    sums: Int[Array, " cells"] | Int32[Array, " cells"],
+    sums: Int[Array, " cells"],
 ) -> None:
     """Add r of the first k rows to the sums of their pairs of cells, for two features a and b < a at a time.
+
+    Two pairs with the same feature a at once take three quarters of the time: rows are read once, and an addition need
+    not wait for the last one to the same sum.
 
     Parameters
     ----------
@@ -221,12 +231,84 @@ def add_sums_over_pairs(
     """
     start, pair = 0, 0
     for a in range(len(sizes)):
-        first = cells[a]
+        first, is_second = cells[a], False
         for b in range(a):
             second, size = cells[b], np.uint32(sizes[b])
             end = start + sizes[a] * sizes[b]
-            if first_pair <= pair < end_pair:
+            if first_pair <= pair < end_pair and not is_second:
                 pair_sums = sums[start:end]
-                for n in range(len(r)):
-                    pair_sums[np.uint32(first[n]) * size + np.uint32(second[n])] += r[n]
+                if b + 1 < a and pair + 1 < end_pair:
+                    third, third_size, is_second = cells[b + 1], np.uint32(sizes[b + 1]), True
+                    third_sums = sums[end : end + sizes[a] * sizes[b + 1]]
+                    for n in range(len(r)):
+                        cell, value = np.uint32(first[n]), r[n]
+                        pair_sums[cell * size + np.uint32(second[n])] += value
+                        third_sums[cell * third_size + np.uint32(third[n])] += value
+                else:
+                    for n in range(len(r)):
+                        pair_sums[np.uint32(first[n]) * size + np.uint32(second[n])] += r[n]
+            else:
+                is_second = False
             start, pair = end, pair + 1
+
+
+@compile_loop(
+    *(
+        (_input("int64"), _input(sums), _input("float64"), _input("float64"), _output("float64", 2))
+        for sums in SUM_KINDS
+    )
+)
+def write_entries(
+    sizes: Int[Array, " features"],
+    pair_sums: Int[Array, " pairs"],
+    sums: Float[Array, " cells"],
+    label_sums: Float[Array, " cells"],
+    entries: Float[Array, "t1 t1"],
+) -> None:
+    """Write the Gram matrix of cuts and labels, from sums over cells below 2^51.
+
+    Let S_q be the sum over the cells above cut q, S_qp the sum over those above both, and R the sum over all. An entry
+    is 4 S_qp - 2 S_q - 2 S_p + R. The last row belongs to the labels.
+
+    Parameters
+    ----------
+    sizes
+        The number of cells of each feature, one more than cuts.
+    pair_sums, sums, label_sums
+        The sums over the pairs of cells of two features a and b < a, in the order of (a, b), and over the cells.
+    """
+    count, start, total = len(entries) - 1, 0, 0.0
+    twice = np.empty(count)
+    for cell in range(sizes[0]):
+        total += sums[cell]
+    for a in range(len(sizes)):  # the cells of feature a begin at start + a, its cuts at start
+        size, sum_above, label_sum_above, label_total = sizes[a], 0.0, 0.0, 0.0
+        for cell in range(size):
+            label_total += label_sums[start + a + cell]
+        for q in range(size - 2, -1, -1):
+            sum_above += sums[start + a + q + 1]
+            label_sum_above += label_sums[start + a + q + 1]
+            twice[start + q] = 2.0 * sum_above
+            entries[count, start + q] = entries[start + q, count] = 2.0 * label_sum_above - label_total
+            for p in range(q, size - 1):  # all cells above cut p >= q are above cut q too
+                entry = total + twice[start + p] - twice[start + q]
+                entries[start + q, start + p] = entries[start + p, start + q] = entry
+        start += size - 1
+    entries[count, count] = total
+    row_sums, start, position = np.empty(count), 0, 0
+    for a in range(len(sizes)):
+        other_start = 0
+        for b in range(a):
+            size = sizes[b]
+            row_sums[:size] = 0.0
+            for q in range(sizes[a] - 2, -1, -1):
+                row = pair_sums[position + (q + 1) * size : position + (q + 2) * size]
+                both = 0.0
+                for p in range(size - 2, -1, -1):
+                    row_sums[p] += np.float64(row[p + 1])
+                    both += row_sums[p]
+                    entry = 4.0 * both - twice[start + q] - twice[other_start + p] + total
+                    entries[start + q, other_start + p] = entries[other_start + p, start + q] = entry
+            position += sizes[a] * size
+            other_start += size - 1
+        start += sizes[a] - 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, UInt
+from boostopt._utils.array_types import Array, Float, Int, Int8, Int32, Num, UInt
 from boostopt.rows.feature_encoding import BLOCK_ROWS
 from boostopt.rows.loop_selection import map_ranges, uses_compiled_loops
 from boostopt.rows.margin_grid import MarginGrid
@@ -20,15 +21,15 @@ CELL_COSTS = 1.8, 4.5, 5_600.0, 11.0, 90_000.0
 """Nanoseconds of the sums over cells, as measured: of a row and a pair of features, of a row and a feature, of an
 ordered pair of features, of an entry of the matrix, and of a call."""
 
-COMPILED_PAIR_COST = 0.4
-"""Nanoseconds of a row and a pair of features in compiled sums over cells, as measured with 20 to 120 cells."""
+COMPILED_CELL_COSTS = 0.3, 2.0, 250.0, 6.0, 100_000.0
+"""The same of compiled loops, as measured with 5 to 120 cells of a feature."""
 
 MAX_STORED_ROWS, MAX_STORED_CELLS = 1 << 17, 1 << 22
 """Rows, and cells of all features, that are stored before compiled loops sum them: the sums of a pair of features then
 stay in the cache while many rows are added."""
 
-MAX_INT32_ROWS = 1 << 22
-"""Rows whose curvatures, each at most 2^8, are summed in int32."""
+MAX_INT32_EXAMPLES = 1 << 22
+"""Examples whose curvatures, each at most 2^8, are summed in int32."""
 
 PRODUCT_COSTS = 0.016, 0.8, 1.0, 3.0
 DOUBLE_PRODUCT_COSTS = 0.032, 1.0, 1.1, 3.5
@@ -55,14 +56,17 @@ def gram(
     for block, rows, r in _rows_with_curvature(part, margins, grid, table):
         if accumulator is None:  # these rows tell how many have r > 0
             n_rows = len(r) / (block.stop - block.start) * part.n
-            is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small)
+            sizes = n_rows, len(splits), len(features), is_small
+            is_by_cells = sums_over_cells_are_faster(*sizes)
             is_compiled = uses_compiled_loops(_entry_count(n_rows, len(features)) if is_by_cells else 0)
             if is_compiled:
-                is_by_cells = sums_over_cells_are_faster(n_rows, len(splits), len(features), is_small, True)
+                is_by_cells = sums_over_cells_are_faster(*sizes, is_compiled=True)
             if not is_by_cells:
                 accumulator = _GramByProducts(splits, is_small)
             else:
-                accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
+                accumulator = (
+                    _GramByCompiledCells(splits, _sum_type(part.total)) if is_compiled else _GramByCells(splits)
+                )
         accumulator.add({j: part.codes[j][block] for j in features}, rows, part.y[block][rows], r)
     t = len(splits)
     return np.zeros((t + 1, t + 1)) if accumulator is None else accumulator.total
@@ -74,11 +78,17 @@ def cell_sums(
     grid: MarginGrid,
     table: Int[Array, " bins"],
     splits: Sequence[Split],
-) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+    n_examples: int,
+) -> tuple[Int[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
     """Return the sums over cells from which the matrix of `gram` follows; all are exact.
 
     The splits of a feature, in the order of their codes, divide its codes into cells, one more than splits. Cells of
     features with a lower number come first.
+
+    Parameters
+    ----------
+    n_examples
+        The number of examples of all row blocks whose sums are added.
 
     Returns
     -------
@@ -86,15 +96,21 @@ def cell_sums(
         The sums of c r over the pairs of cells of two features a and b < a, with a fixed pair of features after
         another, and the sums of c r and of c r y over the cells.
     """
-    features, is_small = {split.feature for split in splits}, part.c is None
+    features, sum_type = {split.feature for split in splits}, _sum_type(n_examples)
     accumulator: _GramByCells | None = None
     for block, rows, r in _rows_with_curvature(part, margins, grid, table):
         if accumulator is None:
             n_rows = len(r) / (block.stop - block.start) * part.n
             is_compiled = uses_compiled_loops(_entry_count(n_rows, len(features)))
-            accumulator = _GramByCompiledCells(splits, is_small) if is_compiled else _GramByCells(splits)
+            accumulator = _GramByCompiledCells(splits, sum_type) if is_compiled else _GramByCells(splits)
         accumulator.add({j: part.codes[j][block] for j in features}, rows, part.y[block][rows], r)
-    return (_GramByCells(splits) if accumulator is None else accumulator).sums
+    pair_sums, sums, label_sums = (_GramByCells(splits) if accumulator is None else accumulator).sums
+    return pair_sums.astype(sum_type, copy=False), sums, label_sums
+
+
+def _sum_type(n_examples: int) -> type[np.integer[Any]]:
+    """Return the type of sums of curvatures over pairs of cells, for so many examples."""
+    return np.int32 if n_examples <= MAX_INT32_EXAMPLES else np.int64
 
 
 def _rows_with_curvature(
@@ -137,9 +153,7 @@ def sums_over_cells_are_faster(
         Whether compiled loops sum over pairs of cells.
     """
     n_pairs, n_entries = 0.5 * n_features * (n_features - 1), n_splits * n_splits
-    pair_row, feature_row, pair, entry, call = CELL_COSTS
-    if is_compiled:
-        pair_row = COMPILED_PAIR_COST
+    pair_row, feature_row, pair, entry, call = COMPILED_CELL_COSTS if is_compiled else CELL_COSTS
     by_cells = n_rows * (pair_row * n_pairs + feature_row * n_features) + pair * n_features**2 + entry * n_entries
     entry_row, split_row, feature_row, entry = PRODUCT_COSTS if is_small else DOUBLE_PRODUCT_COSTS
     of_row = entry_row * n_entries + split_row * n_splits + feature_row * n_features
@@ -215,23 +229,18 @@ class _GramByCells:
     all rows. Up to the signs, an entry is 4 S_qp - 2 S_q - 2 S_p + R.
     """
 
-    def __init__(self, splits: Sequence[Split]) -> None:
+    def __init__(self, splits: Sequence[Split], sum_type: type[np.number[Any]] = np.float64) -> None:
         feature, code, sign = split_columns(splits)
         order = np.lexsort((code, feature))
-        features, starts, sizes = np.unique(feature[order], return_index=True, return_counts=True)
-        self._features = features.tolist()
-        # The number of cuts below each code; higher codes count as the code after the last cut. Equal cuts have an
-        # empty cell between them.
-        cuts = np.split(code[order], starts[1:])
-        self._cell = {j: _cell_of_code(cut) for j, cut in zip(self._features, cuts, strict=True)}
+        features, starts, counts = np.unique(feature[order], return_index=True, return_counts=True)
+        self._features, self._starts, self._sizes = features.tolist(), starts, counts + 1
+        self._tables = dict(zip(self._features, _cells_of_codes(code[order], starts, counts), strict=True))
         self._cut_of_split, self._sign = np.argsort(order), sign.astype(np.float64)
-        self._sizes, self._starts = sizes + 1, starts
-        self._pairs = [(a, b) for a in range(len(sizes)) for b in range(a)]
-        pair_sizes = [int(self._sizes[a] * self._sizes[b]) for a, b in self._pairs]
-        self._all_pair_sums = np.zeros(sum(pair_sizes))
-        self._pair_ends = np.cumsum(pair_sizes, dtype=np.intp)
-        self._sums = [np.zeros(size) for size in self._sizes.tolist()]
-        self._label_sums = [np.zeros(size) for size in self._sizes.tolist()]
+        self._first, self._second = np.tril_indices(len(counts), -1)  # the features a and b < a of each pair
+        self._pair_ends = np.cumsum(self._sizes[self._first] * self._sizes[self._second])
+        self._pair_sums = np.zeros(self._pair_ends[-1] if len(self._pair_ends) else 0, sum_type)
+        self._cell_ends = np.cumsum(self._sizes)
+        self._sums, self._label_sums = np.zeros(len(code) + len(counts)), np.zeros(len(code) + len(counts))
 
     def add(
         self,
@@ -242,64 +251,73 @@ class _GramByCells:
     ) -> None:
         """Add some of the rows with these codes."""
         signed, place = r * y, np.empty(len(r), np.intp)
-        cells = [np.take(self._cell[j], codes[j][rows], mode="clip") for j in self._features]
-        for cell, sums, label_sums in zip(cells, self._sums, self._label_sums, strict=True):
+        cells = [np.take(self._tables[j], codes[j][rows], mode="clip") for j in self._features]
+        for cell, sums, label_sums in zip(cells, *self._sums_of_features(), strict=True):
             sums += np.bincount(cell, r, len(sums))
             label_sums += np.bincount(cell, signed, len(label_sums))
-        for (a, b), both in self._sums_of_pairs():
+        for a, b, both in self._sums_of_pairs():
             np.multiply(cells[a], self._sizes[b], out=place)
             place += cells[b]
             both += np.bincount(place, r, len(both))
 
-    def _sums_of_pairs(self) -> Iterator[tuple[tuple[int, int], Float[Array, " cells"]]]:
-        """Yield the pairs of features with the sums of their cells, which may be changed in place."""
-        return zip(self._pairs, np.split(self._all_pair_sums, self._pair_ends)[:-1], strict=True)
+    def _sums_of_features(self) -> tuple[list[Float[Array, " _"]], list[Float[Array, " _"]]]:
+        """Return the sums over the cells of each feature, without and with labels; they may be changed in place."""
+        ends = self._cell_ends[:-1]
+        return np.split(self._sums, ends), np.split(self._label_sums, ends)
+
+    def _sums_of_pairs(self) -> Iterator[tuple[int, int, Num[Array, " cells"]]]:
+        """Yield pairs of features with the sums over their pairs of cells, which may be changed in place."""
+        sums_of_pairs = np.split(self._pair_sums, self._pair_ends)[:-1]
+        return zip(self._first.tolist(), self._second.tolist(), sums_of_pairs, strict=True)
 
     @property
-    def sums(self) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
+    def sums(self) -> tuple[Num[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
         """The sums over all added rows, as `cell_sums` returns them."""
-        return self._all_pair_sums, np.concatenate(self._sums), np.concatenate(self._label_sums)
+        return self._pair_sums, self._sums, self._label_sums
 
     @property
     def total(self) -> Float[Array, "t1 t1"]:
         """The matrix of all added rows."""
         # With thousands of splits, each pass over the matrix costs as much as the counts. So the sums of a pair of
         # features become entries while they are in the cache, and rows are permuted before columns.
-        count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
-        R, entries = float(self._sums[0].sum()), np.empty((count + 1, count + 1))
-        twice = [2.0 * _sums_above(sums) for sums in self._sums]
-        for a, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
-            higher = np.maximum.outer(np.arange(end - start), np.arange(end - start))
-            entries[start:end, start:end] = _entries(0.5 * twice[a][higher], twice[a], twice[a], R)
-            label_entries = 2.0 * _sums_above(self._label_sums[a]) - float(self._label_sums[a].sum())
-            entries[count, start:end] = entries[start:end, count] = label_entries
-        for (a, b), cells in self._sums_of_pairs():
-            both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
-            pair_entries = _entries(both, twice[a], twice[b], R)
-            entries[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_entries
-            entries[self._starts[b] : ends[b], self._starts[a] : ends[a]] = pair_entries.T
-        entries[count, count] = R
+        entries, count = self._entries_by_cut(), len(self._cut_of_split)
         cut_of_split, sign = np.append(self._cut_of_split, count), np.append(self._sign, 1.0)
         total = entries.take(cut_of_split, axis=0).take(cut_of_split, axis=1)
         total *= sign
         total *= sign[:, np.newaxis]
         return total
 
+    def _entries_by_cut(self) -> Float[Array, "t1 t1"]:
+        """Return the matrix in the order of the cuts, of splits with the sign 1."""
+        count, ends = len(self._cut_of_split), self._starts + self._sizes - 1
+        all_sums, all_label_sums = self._sums_of_features()
+        R, entries = float(all_sums[0].sum()), np.empty((count + 1, count + 1))
+        twice = [2.0 * _sums_above(sums) for sums in all_sums]
+        for a, (start, end) in enumerate(zip(self._starts, ends, strict=True)):
+            higher = np.maximum.outer(np.arange(end - start), np.arange(end - start))
+            entries[start:end, start:end] = _entries(0.5 * twice[a][higher], twice[a], twice[a], R)
+            label_entries = 2.0 * _sums_above(all_label_sums[a]) - float(all_label_sums[a].sum())
+            entries[count, start:end] = entries[start:end, count] = label_entries
+        for a, b, cells in self._sums_of_pairs():
+            both = _sums_above(_sums_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
+            pair_entries = _entries(both, twice[a], twice[b], R)
+            entries[self._starts[a] : ends[a], self._starts[b] : ends[b]] = pair_entries
+            entries[self._starts[b] : ends[b], self._starts[a] : ends[a]] = pair_entries.T
+        entries[count, count] = R
+        return entries
+
 
 class _GramByCompiledCells(_GramByCells):
-    """The same by compiled loops. The sums over pairs of cells are in int32 if r <= 2^8, and for few rows at a time."""
+    """The same by compiled loops, which sum over many stored rows at a time."""
 
-    def __init__(self, splits: Sequence[Split], small: bool) -> None:
-        super().__init__(splits)
-        n_features = len(self._features)
-        self._table = {j: cell.astype(np.uint16) for j, cell in self._cell.items()}
+    def __init__(self, splits: Sequence[Split], sum_type: type[np.integer[Any]]) -> None:
+        super().__init__(splits, sum_type)
+        n_features, cell_type = len(self._features), np.uint8 if self._sizes.max() <= 256 else np.uint16
+        self._cell_tables = [self._tables[j].astype(cell_type) for j in self._features]
         n_stored = min(MAX_STORED_ROWS, max(BLOCK_ROWS, MAX_STORED_CELLS // n_features))
-        self._cells = np.empty((n_features, n_stored), np.uint16)
-        self._r, self._signed = np.empty(n_stored, np.int32), np.empty(n_stored, np.int32)
-        self._n_stored, self._n_summed, self._is_small = 0, 0, small
-        self._new_pair_sums = np.zeros(len(self._all_pair_sums), np.int32 if small else np.int64)
-        n_cells = int(self._sizes.sum())
-        self._new_sums, self._new_label_sums = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
+        self._cells = np.empty((n_features, n_stored), cell_type)
+        self._r, self._signed, self._n_stored = np.empty(n_stored, np.int32), np.empty(n_stored, np.int32), 0
+        self._int_sums, self._int_label_sums = np.zeros(len(self._sums), np.int64), np.zeros(len(self._sums), np.int64)
 
     def add(
         self,
@@ -313,54 +331,36 @@ class _GramByCompiledCells(_GramByCells):
         if self._n_stored + len(r) > len(self._r):
             self._sum_stored_rows()
         start, end = self._n_stored, self._n_stored + len(r)
-        for row, j in zip(self._cells, self._features, strict=True):
-            write_cells(np.ascontiguousarray(codes[j]), rows, self._table[j], row[start:end])
+        for row, table, j in zip(self._cells, self._cell_tables, self._features, strict=True):
+            write_cells(np.ascontiguousarray(codes[j]), rows, table, row[start:end])
         self._r[start:end] = r
         np.multiply(self._r[start:end], y, out=self._signed[start:end])
         self._n_stored = end
 
     def _sum_stored_rows(self) -> None:
-        """Add the stored rows to the new sums over cells."""
+        """Add the stored rows to the sums over cells."""
         from boostopt.rows.compiled_loops import add_sums_over_cells, add_sums_over_pairs
 
         r, signed = self._r[: self._n_stored], self._signed[: self._n_stored]
-        if self._is_small and self._n_summed + len(r) > MAX_INT32_ROWS:
-            self._add_new_pair_sums()
-        add_sums_over_cells(self._cells, self._sizes, r, signed, self._new_sums, self._new_label_sums)
+        add_sums_over_cells(self._cells, self._sizes, r, signed, self._int_sums, self._int_label_sums)
 
         def add_pairs(first: int, end: int) -> None:
-            add_sums_over_pairs(self._cells, self._sizes, r, first, end, self._new_pair_sums)
+            add_sums_over_pairs(self._cells, self._sizes, r, first, end, self._pair_sums)
 
-        map_ranges(add_pairs, len(self._pairs), len(self._pairs) * len(r))
-        self._n_stored, self._n_summed = 0, self._n_summed + len(r)
-
-    def _add_new_pair_sums(self) -> None:
-        """Add the new sums over pairs of cells to those of float64."""
-        self._all_pair_sums += self._new_pair_sums
-        self._new_pair_sums[:] = 0
-        self._n_summed = 0
+        map_ranges(add_pairs, len(self._first), len(self._first) * len(r))
+        self._n_stored = 0
 
     @property
-    def sums(self) -> tuple[Float[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
-        self._add_new_sums()
-        return super().sums
-
-    @property
-    def total(self) -> Float[Array, "t1 t1"]:
-        self._add_new_sums()
-        return super().total
-
-    def _add_new_sums(self) -> None:
-        """Add all new sums to those of float64."""
+    def sums(self) -> tuple[Num[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
         self._sum_stored_rows()
-        self._add_new_pair_sums()
-        ends = np.cumsum(self._sizes)[:-1]
-        for sums, new_sums in zip(self._sums, np.split(self._new_sums, ends), strict=True):
-            sums += new_sums
-        for sums, new_sums in zip(self._label_sums, np.split(self._new_label_sums, ends), strict=True):
-            sums += new_sums
-        self._new_sums[:] = 0
-        self._new_label_sums[:] = 0
+        return self._pair_sums, self._int_sums.astype(np.float64), self._int_label_sums.astype(np.float64)
+
+    def _entries_by_cut(self) -> Float[Array, "t1 t1"]:
+        from boostopt.rows.compiled_loops import write_entries
+
+        entries = np.empty((len(self._cut_of_split) + 1, len(self._cut_of_split) + 1))
+        write_entries(self._sizes, *self.sums, entries)
+        return entries
 
 
 def _entries(
@@ -373,9 +373,26 @@ def _entries(
     return entries
 
 
-def _cell_of_code(cuts: Int[Array, " cuts"]) -> Int[Array, " codes"]:
-    """Return the number of cuts below each code, up to the code after the last cut."""
-    return np.repeat(np.arange(len(cuts) + 1), np.diff(cuts, prepend=-1, append=cuts[-1] + 1))
+def _cells_of_codes(
+    cuts: Int[Array, " cuts"], starts: Int[Array, " features"], counts: Int[Array, " features"]
+) -> list[Int[Array, " _"]]:
+    """Return, for each feature, the number of its cuts below each code, up to the code after its last cut.
+
+    Higher codes count as that code. Equal cuts have an empty cell between them.
+
+    Parameters
+    ----------
+    cuts, starts, counts
+        The cuts of all features, the cuts of a feature in their order; the place of its first cut, and their number.
+    """
+    place = np.repeat(np.arange(len(counts)), counts)
+    previous_cuts = np.append(-1, cuts[:-1])
+    previous_cuts[starts] = -1
+    lengths = np.ones(len(cuts) + len(counts), np.int64)
+    lengths[np.arange(len(cuts)) + place] = cuts - previous_cuts  # the cell below each cut
+    first_cells = np.repeat(starts + np.arange(len(counts)), counts + 1)
+    tables = np.repeat(np.arange(len(lengths)) - first_cells, lengths)
+    return np.split(tables, np.cumsum(cuts[starts + counts - 1] + 2)[:-1])
 
 
 def _sums_above(cells: Float[Array, "*cells"]) -> Float[Array, "*cuts"]:

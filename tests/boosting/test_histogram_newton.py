@@ -288,19 +288,20 @@ def test_runs_with_an_operator_are_certified_and_equal(formulation: str, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("n_columns", "needed_rows", "surplus", "step"),
+    ("n_columns", "share", "needed_rows", "surplus", "step"),
     [
-        *((2, 2_000, surplus, step) for surplus, step in ((0.9, 1), (2.9, 2), (3.1, 3), (5.0, 4), (6.1, 6))),
+        *((2, 0.2, 2_000, surplus, step) for surplus, step in ((0.9, 1), (2.9, 2), (3.1, 3), (5.0, 4), (6.1, 6))),
         *(
-            (n_columns, rows, surplus, step)
-            for n_columns, rows in ((100, 3_000), (151, 9_060))
+            (n_columns, share, rows, surplus, step)
+            for n_columns, share, rows in ((100, 0.4, 3_000), (151, 0.2, 4_530), (151, 0.4, 8_000), (151, 0.5, 9_060))
             for surplus, step in ((1.9, 1), (2.1, 2))
         ),
     ],
 )
 def test_the_sample_for_the_curvature_has_enough_rows_for_the_columns(
-    n_columns: int, needed_rows: int, surplus: float, step: int
+    n_columns: int, share: float, needed_rows: int, surplus: float, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(histogram_evaluator, "MAX_CURVED_SHARE", share)
     evaluator, _ = evaluator_and_iterate(20_000, 0.5)
     n_curved = surplus * needed_rows * evaluator.rows.n_examples / evaluator.rows.n_rows
     sample = evaluator._curvature_rows(n_curved, n_columns)  # pyright: ignore[reportPrivateUsage]
@@ -316,10 +317,21 @@ def test_bins_are_wide_where_rows_are_more_than_bins(N: int) -> None:
     assert 0.0025 * unit < grid.bin_width <= 0.005 * unit if N > N_BINS else grid == MarginGrid.covering(*transition)
 
 
-def evaluator_and_iterate(N: int, epsilon: float) -> tuple[DualEvaluator, Iterate]:
-    """Return the evaluator of ERLPBoost over binned stumps, and three of them with weights."""
+@pytest.mark.parametrize("formulation", ["erlpboost", "binary_erlpboost"])
+def test_the_bound_of_d_at_a_lower_level_is_an_upper_one_and_near(formulation: str) -> None:
+    evaluator, iterate = evaluator_and_iterate(20_000, 0.003, formulation)
+    for level in (2, 4):
+        weight_function = evaluator.weight_function(iterate, level)
+        assert evaluator.dual_objective(weight_function, level) == weight_function.dual_objective
+        assert evaluator.dual_objective_bound(weight_function, level) == pytest.approx(weight_function.dual_objective)
+        value, bound = evaluator.dual_objective(weight_function, 0), evaluator.dual_objective_bound(weight_function, 0)
+        assert value < bound < weight_function.dual_objective - 0.1 * (weight_function.dual_objective - value)
+
+
+def evaluator_and_iterate(N: int, epsilon: float, formulation: str = "erlpboost") -> tuple[DualEvaluator, Iterate]:
+    """Return the evaluator of a formulation over binned stumps, and three of them with weights."""
     request = BoostRequest(
-        resolve_formulation("erlpboost"), binned_stumps(0, N), epsilon, {"nu": 0.5 * N}, BoostOptions()
+        resolve_formulation(formulation), binned_stumps(0, N), epsilon, {"nu": 0.5 * N}, BoostOptions()
     )
     problem, objective, _, rows = require_not_none(method_selection.histogram_inputs(request), "the inputs")
     splits, W = [Split(j, rows.n_codes[j] // 2, 1) for j in range(3)], integer_weights(np.array([0.4, 0.33, 0.27]))
@@ -331,7 +343,7 @@ def evaluator_and_iterate(N: int, epsilon: float) -> tuple[DualEvaluator, Iterat
 def test_runs_with_a_sampled_curvature_are_certified_and_equal(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histogram_evaluator, "MIN_CURVED_ROWS", 50)
     monkeypatch.setattr(histogram_evaluator, "CURVED_ROWS_PER_COLUMN", 10)
-    monkeypatch.setattr(histogram_evaluator, "CURVED_ROWS_PER_FEW_COLUMNS", 10)
+    monkeypatch.setattr(histogram_evaluator, "MIN_CURVED_ROWS_PER_COLUMN", 10)
     oracle = binned_stumps(1, 3_000)
     whole = histogram_run_of(oracle, epsilon=0.01)
     divide: Any = BinnedRows.from_binned
@@ -934,13 +946,25 @@ def test_few_rows_take_fewer_evaluations(monkeypatch: pytest.MonkeyPatch) -> Non
         assert max(a[0], b[0]) <= min(a[1], b[1])
 
 
-def test_predicted_edges_halve_the_number_of_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predicted_edges_save_most_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6_000, 8))
     oracle = BinnedStumps(X, np.where(X[:, 0] + 3.0 * rng.standard_normal(6_000) > 0.0, 1, -1))
     predicted = histogram_run_of(oracle, epsilon=0.003, nu=3_000.0)
     monkeypatch.setattr(newton_solver, "MIN_PREDICTED_ROWS", 10**9)
     largest = histogram_run_of(oracle, epsilon=0.003, nu=3_000.0)
-    assert predicted.rounds < 0.5 * largest.rounds and len(predicted.w) < 0.9 * len(largest.w)
+    assert predicted.rounds < 0.4 * largest.rounds and len(predicted.w) < len(largest.w)
     a, b = class_bounds(predicted), class_bounds(largest)
+    assert max(a[0], b[0]) <= min(a[1], b[1])
+
+
+def test_stumps_with_a_small_excess_join_at_the_last_level_and_save_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6_000, 5))
+    oracle = BinnedStumps(X, np.where(X[:, 0] + 2.0 * rng.standard_normal(6_000) > 0.0, 1, -1))
+    small = histogram_run_of(oracle, epsilon=0.002, nu=3_000.0)
+    monkeypatch.setattr(newton_solver, "MIN_EXCESS_OF_GAP", np.inf)
+    large = histogram_run_of(oracle, epsilon=0.002, nu=3_000.0)
+    assert small.rounds < 0.85 * large.rounds
+    a, b = class_bounds(small), class_bounds(large)
     assert max(a[0], b[0]) <= min(a[1], b[1])

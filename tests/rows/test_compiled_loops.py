@@ -77,10 +77,10 @@ def test_all_sums_are_those_of_numpy(
 ) -> None:
     rows, rng = rows_of(20_011, wide, copied), np.random.default_rng(1)
     monkeypatch.setattr(loop_selection, "thread_count", lambda n_entries: threads)
-    monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", lambda *sizes: True)
+    monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", lambda *sizes, is_compiled=False: True)
     monkeypatch.setattr(block_sums, "COMPILED_BLOCK_ROWS", 6_000)
     monkeypatch.setattr(gram_matrices, "MAX_STORED_CELLS", 1)
-    monkeypatch.setattr(gram_matrices, "MAX_INT32_ROWS", 17_000)
+    monkeypatch.setattr(gram_matrices, "MAX_INT32_EXAMPLES", 17_000 if wide else 21_000)
     tables = {
         j: rng.integers(-MARGIN_SCALE // 4, MARGIN_SCALE // 4 + 1, size).astype(np.int32) for j, size in N_CODES.items()
     }
@@ -95,11 +95,32 @@ def test_all_sums_are_those_of_numpy(
             both(monkeypatch, lambda grid=grid: signed_sums_by_code(rows, M, grid, weights, N_CODES)),
             both(monkeypatch, lambda grid=grid: [gram(rows, M, grid, np.minimum(weights, 256), splits)]),
             both(monkeypatch, lambda grid=grid: [gram(rows, M, grid, np.minimum(weights, 256), splits[:1])]),
-            both(monkeypatch, lambda grid=grid: cell_sums(rows, M, grid, np.minimum(weights, 256), splits)),
+            both(monkeypatch, lambda grid=grid: cell_sums(rows, M, grid, np.minimum(weights, 256), splits, rows.total)),
         ):
             assert len(result) == len(compiled)
             for a, b in zip(result, compiled, strict=True):
                 assert np.array_equal(a, b) and a.dtype == b.dtype
+
+
+@needs_numba
+@pytest.mark.parametrize("copies", [None, MAX_MULTIPLICITY])
+def test_gram_matrices_of_hundreds_of_cells_are_those_of_products(
+    copies: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, N = np.random.default_rng(5), 1_500
+    codes = rng.integers(0, 600, (4, N)).astype(np.uint16)
+    y, c = rng.choice([-1, 1], N).astype(np.int8), None if copies is None else np.full(N, copies)
+    rows, M = RowBlock(codes, y, c), rng.integers(-MARGIN_SCALE, MARGIN_SCALE, N).astype(np.int32)
+    code_of_split = [*rng.choice(599, 290, replace=False), 0, 598]
+    splits = [Split(k % 50 // 49, int(code), (-1) ** k) for k, code in enumerate(code_of_split)]
+    splits += [Split(3, 5, 1), Split(2, 5, 1), *splits[:2], Split(2, 598, -1)]
+    table = rng.integers(1, 257, N_BINS + 2)
+    grams = list[Any]()
+    for way in (lambda *sizes, is_compiled=False: False, lambda *sizes, is_compiled=False: True):
+        monkeypatch.setattr(gram_matrices, "sums_over_cells_are_faster", way)
+        grams += both(monkeypatch, lambda: gram(rows, M, MarginGrid.full(), table, splits))
+    assert np.bincount([split.feature for split in splits]).tolist() == [289, 5, 2, 1]
+    assert all(np.array_equal(grams[0], matrix) for matrix in grams[1:])
 
 
 @needs_numba

@@ -45,8 +45,12 @@ CURVED_ROWS_PER_COLUMN, MIN_CURVED_ROWS = 60, 2_000
 """The rows with a curvature that determine the Hessian: so many per column, and at least so many, if there are more.
 Rows count as many as equal curvatures whose mean is as random."""
 
-FEW_COLUMNS, CURVED_ROWS_PER_FEW_COLUMNS = 150, 30
+FEW_COLUMNS, MIN_CURVED_ROWS_PER_COLUMN = 150, 30
 """The number of columns up to which fewer rows per column suffice, and that number of rows."""
+
+MAX_CURVED_SHARE = 0.2
+"""The share of the rows that the Hessian may need beyond this number per column. With 20 features, a pass over all rows
+costs as much as the Hessian of these rows."""
 
 MAX_CURVATURE_SAMPLE = 1 << 20
 """The largest number of rows of a sample for the Hessian; it is in memory, also if the rows are on a cluster."""
@@ -249,8 +253,10 @@ class DualEvaluator:
         """Return the rows that determine the Hessian: a sample with enough rows whose weight changes, or all rows."""
         # Multiplicities count examples, and a sample needs rows.
         n_curved = sample_size * self.rows.n_rows / self.rows.n_examples
-        rows_per_column = CURVED_ROWS_PER_FEW_COLUMNS if n_columns <= FEW_COLUMNS else CURVED_ROWS_PER_COLUMN
-        surplus = n_curved / max(rows_per_column * n_columns, MIN_CURVED_ROWS)
+        n_needed = MIN_CURVED_ROWS_PER_COLUMN * n_columns
+        if n_columns > FEW_COLUMNS:
+            n_needed = max(n_needed, min(CURVED_ROWS_PER_COLUMN * n_columns, int(MAX_CURVED_SHARE * self.rows.n_rows)))
+        surplus = n_curved / max(n_needed, MIN_CURVED_ROWS)
         # The largest step up to the surplus of the form 2^k or 3 * 2^k: samples of few steps are reused.
         power = 1 << max(int(surplus).bit_length() - 1, 0)
         step = 3 * power // 2 if surplus >= 1.5 * power > 1.5 else power
@@ -284,10 +290,21 @@ class DualEvaluator:
         """Return d(w) of the program of a level on the bins of a histogram, however wide they are."""
         return weight_function(histogram, self._make_regularizer(level), self.objective, weight_sum)
 
-    def dual_objective_of(self, histogram: MarginHistogram, level: int, weight_sum: float) -> float:
-        """Return D(w) of this weight function: all else takes as long again."""
+    def dual_objective(self, weight_function: WeightFunction, level: int) -> float:
+        """Return D(w) of the program of a level on the bins of a weight function, which may be of another level."""
+        histogram, weight_sum = weight_function.histogram, weight_function.weight_sum
         _, conjugate = conjugate_at_margins(histogram, self._make_regularizer(level), self.objective, weight_sum)
         return -conjugate.value
+
+    def dual_objective_bound(self, weight_function: WeightFunction, level: int) -> float:
+        """Return an upper bound of the same, up to rounding errors, in a quarter of the time.
+
+        D(w) is the least sum of a mean margin and F over all weights of the examples, and d(w) of the other level are
+        such weights.
+        """
+        examples = self.objective.examples_with(weight_function.histogram.occupied_counts)
+        value = self._make_regularizer(level)(examples).value(weight_function.conjugate.d)
+        return weight_function.dual_objective + (value - weight_function.regularizer_value)
 
     def _make_regularizer(self, level: int) -> Callable[[Examples], Regularizer]:
         """Return the function that makes F of a level for some examples."""

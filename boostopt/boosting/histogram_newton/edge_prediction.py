@@ -48,45 +48,52 @@ def useful_thresholds(
         Whether the class is closed under negation.
     """
     new, signs = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    is_pool, is_start = np.zeros(len(edges), bool), np.zeros(len(edges), bool)
+    is_pool[pool] = is_start[pool] = is_start[starts] = True
+    change_of_threshold = np.zeros(len(edges))
+    change_of_threshold[pool] = changes
     for _ in range(MAX_SWEEPS):
-        residual = edges - _interpolated_changes(len(edges), starts, pool, changes)
+        residual = edges - _interpolated_changes(starts, np.flatnonzero(is_pool), change_of_threshold)
         sizes = np.abs(residual) if symmetric else residual
-        range_starts = np.union1d(starts, pool)
+        range_starts = np.flatnonzero(is_start)
         largest = np.maximum.reduceat(sizes, range_starts)
         ranges = np.flatnonzero(largest > level + tolerance)
         ranges = ranges[np.argsort(-largest[ranges], kind="stable")[: count - len(new)]]
         if not len(ranges):
             break
-        range_of_threshold = np.repeat(np.arange(len(largest)), np.diff(range_starts, append=len(edges)))
+        range_of_threshold = np.cumsum(is_start) - 1
         maxima = np.flatnonzero(sizes == largest[range_of_threshold])
-        is_first = np.diff(range_of_threshold[maxima], prepend=-1) > 0
-        peaks = maxima[is_first][ranges]
-        peaks = peaks[~np.isin(peaks, pool)]
+        first_maximum = np.searchsorted(range_of_threshold[maxima], ranges)
+        peaks = maxima[first_maximum]
+        peaks = peaks[~is_pool[peaks]]
         if not len(peaks):
             break
         peak_signs = np.where(residual[peaks] < 0.0, -1, 1) if symmetric else np.ones(len(peaks), np.int64)
         new, signs = np.append(new, peaks), np.append(signs, peak_signs)
-        pool, changes = np.append(pool, peaks), np.append(changes, edges[peaks] - level * peak_signs)
-        order = np.argsort(pool)
-        pool, changes = pool[order], changes[order]
+        is_pool[peaks] = is_start[peaks] = True
+        change_of_threshold[peaks] = edges[peaks] - level * peak_signs
     return new, signs
 
 
 def _interpolated_changes(
-    n_thresholds: int, starts: Int[Array, " varying"], pool: Int[Array, " k"], changes: Float[Array, " k"]
+    starts: Int[Array, " varying"], pool: Int[Array, " k"], changes: Float[Array, " thresholds"]
 ) -> Float[Array, " thresholds"]:
     """Return the decrease of all edges, from that of the pool; 0 for features without thresholds in the pool."""
-    n_features, counts = len(starts), np.diff(starts, append=n_thresholds)
+    n_features, counts = len(starts), np.append(starts[1:], len(changes)) - starts
     # Each feature has two places more, one at each end.
-    place = np.arange(n_thresholds) + 1 + 2 * np.repeat(np.arange(n_features), counts)
-    first_places = starts + 2 * np.arange(n_features)
+    feature = np.repeat(np.arange(n_features), counts)
+    place, first_places = np.arange(len(changes)) + 1 + 2 * feature, starts + 2 * np.arange(n_features)
+    last_places = first_places + counts + 1
     first, stop = np.searchsorted(pool, starts), np.searchsorted(pool, starts + counts)
     first_changes, has_pool = np.zeros(n_features), np.flatnonzero(stop > first)
     if len(has_pool):
-        low, high = first[has_pool], stop[has_pool] - 1
-        start = place[pool[high]] - counts[has_pool] - 1
-        share = (first_places[has_pool] - start) / (place[pool[low]] - start)
+        low, high = pool[first[has_pool]], pool[stop[has_pool] - 1]
+        start = place[high] - counts[has_pool] - 1
+        share = (first_places[has_pool] - start) / (place[low] - start)
         first_changes[has_pool] = share * (changes[low] + changes[high]) - changes[high]
-    x = np.concatenate([place[pool], first_places, first_places + counts + 1])
-    order = np.argsort(x)
-    return np.interp(place, x[order], np.concatenate([changes, first_changes, -first_changes])[order])
+    known = np.zeros(len(changes) + 2 * n_features)
+    known[first_places], known[last_places], known[place[pool]] = first_changes, -first_changes, changes[pool]
+    is_known = np.zeros(len(known), bool)
+    is_known[first_places] = is_known[last_places] = is_known[place[pool]] = True
+    knots = np.flatnonzero(is_known)
+    return np.interp(place, knots, known[knots])

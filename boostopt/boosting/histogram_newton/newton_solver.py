@@ -74,8 +74,9 @@ MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD = 256, 8
 many for each threshold that the pool has of a feature. The largest and the smallest edge of each range are
 predicted."""
 
-GAP_DECREASE, MIN_EDGE_EXCESS = 0.1, 0.7
-"""Edges are small if they exceed those of the pool by at most this fraction of the gap, or this fraction of epsilon."""
+GAP_DECREASE, MIN_EDGE_EXCESS, MIN_EXCESS_OF_GAP = 0.1, 0.7, 0.9
+"""Edges are small if they exceed those of the pool by at most the first fraction of the gap, or the second one of
+epsilon, or the third one of the part of epsilon that the cost of the entropy leaves, where the level will not fall."""
 
 FIRST_LENGTH = 0.7
 """The first length of a line search, unless predicted edges choose the columns. The next weights of the examples are
@@ -494,13 +495,20 @@ class HistogramNewton:
         candidates = np.flatnonzero(is_candidate)
         starts, pool = np.searchsorted(candidates, self.rows.starts), np.searchsorted(candidates, pool)
         edges = evaluation.edges[candidates] / evaluation.weight_function.normalizer
-        tolerance = max(GAP_DECREASE * (float(evaluation.largest_edge) - level), MIN_EDGE_EXCESS * self.epsilon)
+        tolerance = max(GAP_DECREASE * (float(evaluation.largest_edge) - level), self._small_edge_excess(evaluation))
         count = max(self.columns_per_iteration, int(PREDICTED_POOL_GROWTH * size))
         thresholds, new_signs = useful_thresholds(
             edges, starts, pool, edges[pool] - level * signs, level, tolerance, count, self.symmetric
         )
         for threshold, sign in zip(candidates[thresholds].tolist(), new_signs.tolist(), strict=True):
             self._add_column(threshold, sign)
+
+    def _small_edge_excess(self, evaluation: Evaluation) -> float:
+        """Return the largest excess of edges over those of the pool that a step may leave."""
+        cost, (_, _, negligible_cost_fraction) = self._entropy_cost(evaluation), self._choose_constants(evaluation)
+        if cost > negligible_cost_fraction * self.epsilon:  # the level will fall, and the cost with it
+            return MIN_EDGE_EXCESS * self.epsilon
+        return min(MIN_EDGE_EXCESS * self.epsilon, MIN_EXCESS_OF_GAP * (self.epsilon - cost))
 
     def best_thresholds(self, best_edges: Int[Array, " thresholds"]) -> list[int]:
         """Return the thresholds with the largest edges, at most one of each range between thresholds of the pool.
@@ -552,12 +560,17 @@ class HistogramNewton:
         """
         w, ratio = self._weights(evaluation), 2.0 ** (evaluation.level - level)
         target = self._newton_target(evaluator, evaluation, w, self._gradient(evaluation), ratio)
-        # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
-        iterate, histogram = evaluation.iterate, evaluation.weight_function.histogram
-        start_value = self._dual_objective(iterate, evaluator.dual_objective_of(histogram, level, iterate.weight_sum))
-        trial = self._iterate_at(evaluator, target)
+        trial, iterate, weight_function = (
+            self._iterate_at(evaluator, target),
+            evaluation.iterate,
+            evaluation.weight_function,
+        )
         value = self._dual_objective(trial, evaluator.weight_function(trial, level).dual_objective)
-        return (trial, value) if value > start_value else (None, -math.inf)
+        # The bins of the present level are narrow enough for a value of D, which has only errors of second order.
+        for start_value in (evaluator.dual_objective_bound, evaluator.dual_objective):
+            if value > self._dual_objective(iterate, start_value(weight_function, level)):
+                return trial, value
+        return None, -math.inf
 
     def _newton_target(
         self,

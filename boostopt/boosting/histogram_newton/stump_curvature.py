@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector
+from boostopt._utils.array_types import Array, Bool, Float, HypothesisVector, Int
 from boostopt.boosting.qp.conjugate_gradient_active_set import Preconditioner, SymmetricOperator
 from boostopt.rows.row_block import Split, split_columns
 
@@ -50,7 +50,7 @@ class StumpCurvature(SymmetricOperator):
     def __init__(
         self,
         splits: Sequence[Split],
-        pair_sums: Float[Array, " pairs"],
+        pair_sums: Int[Array, " pairs"],
         sums: Float[Array, " cells"],
         label_sums: Float[Array, " cells"],
         unit: float,

@@ -86,6 +86,9 @@ def _find_capped_by_rounds(
     """
     free, counts = np.arange(len(a)), c
     shares, remaining_mass = np.exp(a - a.max()), nu
+    capped_and_mass = _find_capped_in_order(shares, c, nu)
+    if capped_and_mass is not None:
+        return capped_and_mass
     for _ in range(MAX_CAPPING_ROUNDS):
         total = float(shares.sum())
         if total < MIN_FREE_TOTAL:
@@ -103,6 +106,25 @@ def _find_capped_by_rounds(
             return None
         free, counts, shares = free[is_free], counts[is_free], shares[is_free]
     return None
+
+
+def _find_capped_in_order(
+    shares: Float[Array, " n"], c: Float[Array, " n"], nu: float
+) -> tuple[Bool[Array, " n"], float] | None:
+    """Return the same if entries come in the order of their shares over c, the largest first; None otherwise.
+
+    Bins of margins come in this order. The answer takes half of the time of the rounds.
+    """
+    ratios = shares / c
+    if (ratios[1:] > ratios[:-1]).any():
+        return None
+    remaining_mass = nu - np.append(0.0, np.cumsum(c[:-1]))
+    totals = np.cumsum(shares[::-1])[::-1]
+    fits = remaining_mass * ratios <= totals  # an entry within its cap, if those before are capped
+    k = int(np.argmax(fits))
+    if not fits[k] or remaining_mass[k] <= 0.0 or totals[k] < MIN_FREE_TOTAL:
+        return None
+    return np.arange(len(c)) < k, float(remaining_mass[k])
 
 
 def _find_capped_by_sorting(

@@ -19,7 +19,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return exponents with ties, -inf and any spread; multiplicities; nu, also at the ends of its range."""
+    """Return exponents with ties, -inf and any spread, some in order; multiplicities; nu, also at its ends."""
     rng = np.random.default_rng(seed)
     N = int(rng.integers(2, 60))
     a = rng.normal(size=N) * 10.0 ** rng.integers(-2, 5)
@@ -28,6 +28,9 @@ def random_case(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     c = rng.uniform(0.2, 4, size=N) if rng.random() < 0.5 else np.ones(N)
     if rng.random() < 0.3:
         a[: N // 3] = -np.inf
+    if rng.random() < 0.3:
+        order = np.argsort(np.log(c) - a)
+        a, c = a[order], c[order]
     total_support = float(c[np.isfinite(a)].sum())
     nu = float(
         rng.choice([min(1.0, total_support), total_support, rng.uniform(min(1.0, total_support), total_support)])
