@@ -54,8 +54,9 @@ class BoostOptions:
         The step of update="mlpboost": "line_search" by default, or "step", "pairwise", "blended_pairwise".
     start
         An earlier run over the same examples and class, with any formulation and parameters. The new run begins with
-        its hypotheses and weights; histogram Newton begins from its own runs only. If there is a checkpoint, start has
-        no effect.
+        its hypotheses and weights, and with its upper bound over the class as the new problem has it; histogram Newton
+        begins from its own runs only, and with both bounds if the objective is the same. If there is a checkpoint,
+        start has no effect.
     final_weights
         "program", "lp" or "scaled"; the formulation sets the default.
     history

@@ -158,9 +158,10 @@ class HistogramRun(Run):
             return StoredHistogramRun(problem, detached(oracle), hypotheses, snapshot, reason, digest)
 
         keeps, loss_weights = options.history is not False, None if start is None else start.loss_weights
-        if start is not None and options.checkpoint is None and start.is_certified_for(problem, objective):
-            snapshot = replace(start.stored_run.snapshot, log=(), weights_by_iteration=())
-            return cls(make_stored_run(snapshot, certified_reason(problem)), oracle, rows, keeps, loss_weights)
+        if start is not None and start.has_proofs_for(objective):
+            snapshot = start.snapshot_for(problem)
+            if options.checkpoint is None and objective.unit * snapshot.bounds.gap <= problem.epsilon:
+                return cls(make_stored_run(snapshot, certified_reason(problem)), oracle, rows, keeps, loss_weights)
 
         with (
             limit_blas_threads(),
@@ -210,10 +211,15 @@ class HistogramRun(Run):
         has_bound = any(p.edge_function.edge_bound is not None for p in (self._reduced_problem, problem))
         return not has_bound and isinstance(oracle, Oracle) and self.is_over(oracle)
 
-    def is_certified_for(self, problem: Problem, objective: ExactObjective) -> bool:
-        """Return whether the bounds, which the rows prove, are within epsilon of a problem with an objective."""
-        gap = objective.unit * self.stored_run.snapshot.bounds.gap
-        return self._rows is not None and self._objective == objective and gap <= problem.epsilon
+    def snapshot_for(self, problem: Problem) -> Snapshot:
+        """Return the snapshot in which a run of a problem with the same objective begins: with both bounds."""
+        _, state = self.start_of(problem)
+        state = replace(state, level=min(state.level, problem.max_level))
+        return replace(self.stored_run.snapshot, state=state, log=(), weights_by_iteration=())
+
+    def has_proofs_for(self, objective: ExactObjective) -> bool:
+        """Return whether the rows prove the bounds, and the bounds are those of an objective: whatever its epsilon."""
+        return self._rows is not None and self._objective == objective
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], formulation: Any = None) -> HistogramRun:

@@ -64,12 +64,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         formulation_digest=text_digest(problem.formulation.source_file),
     )
     start = options.start
-    if start is None:
-        return record
-    if ignore_checkpoint:
-        bounds = _bounds_with_proof(bounds, recomputed_bounds(start.record.state.bounds, problem, oracle))
-        record = replace(record, state=_initial_state(problem, bounds))
-    return _warm_started(record, oracle, start.record, start.loaded)
+    return record if start is None else _warm_started(record, oracle, start.record, start.loaded)
 
 
 def _bounds_with_proof(bounds: OracleBounds, proof: OracleBounds) -> OracleBounds:
@@ -109,7 +104,9 @@ def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
 def _warm_started(record: RunData, oracle: Oracle, earlier: RunData, is_loaded: bool) -> RunData:
     """Return a record that begins with the hypotheses and weights of an earlier run over the same class.
 
-    The margins of a loaded run are compared with those of its hypotheses.
+    The margins of a loaded run are compared with those of its hypotheses. The oracle is asked once, with the
+    distribution that proved the upper bound of the earlier run, moved into the domain of F: epsilon has no part in the
+    bound of this distribution.
     """
     if earlier.digest != oracle.digest:
         raise OptionError(
@@ -121,11 +118,13 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData, is_loaded: 
         check_stored_margins(earlier.pool, oracle)
     if not earlier.pool.t:
         return record
+    bounds = recomputed_bounds(earlier.state.bounds, record.problem, oracle)
+    state = _initial_state(record.problem, _bounds_with_proof(record.state.bounds, bounds))
     pool = ColumnPool(oracle.N)
     pool.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
     # Without its state, an oracle that numbers its hypotheses would use the same numbers again.
     oracle.restore(earlier.oracle_state)
-    state = _with_weights_of(record.state, record.problem, pool, earlier.state)
+    state = _with_weights_of(state, record.problem, pool, earlier.state)
     return replace(record, pool=pool, state=state, oracle_state=oracle.state())
 
 
