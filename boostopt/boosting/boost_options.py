@@ -41,7 +41,8 @@ class BoostOptions:
     Attributes
     ----------
     max_rounds, time_limit
-        The limits on the number of updates, at least 1, and on the time in seconds; None for no limit.
+        The limits on the number of updates, at least 1, and on the time in seconds; None for no limit. Each call makes
+        at least one round in any time, unless `max_rounds` or a rule ends the run.
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own guarantee by default.
     columns_per_round
@@ -74,7 +75,8 @@ class BoostOptions:
     checkpoint
         The file in which the run is stored while it continues. If the file exists, the run continues from it.
     checkpoint_rounds, checkpoint_seconds
-        The number of rounds between two checkpoints, and the time in seconds after which one is written in any case.
+        The number of rounds between two checkpoints, and the time in seconds after which one is written in any case; by
+        default a minute, or more if writing is slow, and a second for histogram Newton.
     progress
         Whether a line on stderr shows bounds, gap and rate; or a function that is called with every row of the trace.
 
