@@ -205,7 +205,7 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
     ("change", "facts"),
     [
         ({"y": -1}, "other examples"),
-        ({"nu": 100.0}, r"'nu': 100\.0\b.*'nu': 80\.0\b"),
+        ({"nu": 100.0}, r"parameters nu = 100\.0\b.* with nu = 80\.0\b"),
         ({"formulation": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
         ({"update": "total"}, f"'{HISTOGRAM_KIND}'"),
         ({"rows": 399}, r"\b399\b.*\b400\b"),

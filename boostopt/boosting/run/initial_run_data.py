@@ -24,7 +24,7 @@ from boostopt.boosting.run.run_file import load, remove_partial_files
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import History
-from boostopt.errors import DataError, OptionError, reason_of
+from boostopt.errors import DataError, OptionError, reason_of, short_repr
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 from boostopt.programs.boosting_spec import UpdateKind
@@ -204,17 +204,28 @@ def _from_checkpoint(
 
 
 def check_checkpoint_matches(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:
-    """Raise DataError unless each (name, saved value, value of this run) has equal values."""
+    """Raise DataError unless each (name, saved value, value of this run) has equal values.
+
+    Of mappings, the message has the entries that differ.
+    """
     for name, saved, present in pairs:
-        if not _equal(saved, present):
+        if isinstance(saved, Mapping) and isinstance(present, Mapping):
+            keys = [key for key in {**present, **saved} if not _equal(saved.get(key), present.get(key))]
+            is_same, texts = not keys, [_in_words(keys, values) for values in (saved, present)]
+        else:
+            is_same, texts = _equal(saved, present), [str(saved), str(present)]
+        if not is_same:
             raise DataError(
-                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {present}; it is of a run "
-                f"with {saved}. Move the file away, or pass the path of a new file."
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {texts[1]}; it is of a run "
+                f"with {texts[0]}. Move the file away, or pass the path of a new file."
             )
 
 
+def _in_words(keys: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the values of some keys as a text."""
+    return ", ".join(f"{key} = {short_repr(values.get(key))}" for key in keys)
+
+
 def _equal(x: Any, y: Any) -> bool:
-    """Return whether two numbers, strings or mappings of arrays are equal."""
-    if isinstance(x, Mapping) and isinstance(y, Mapping):
-        return x.keys() == y.keys() and all(np.array_equal(x[name], y[name]) for name in x)
-    return bool(x == y)
+    """Return whether two numbers, texts or arrays are equal."""
+    return bool(np.array_equal(x, y))

@@ -356,11 +356,23 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, t
 
 def run_kind(path: str | PathLike[str]) -> str:
     """Return the kind of the run in a file; "" if the file cannot be read."""
+    return str(_description(path).get("kind", ""))
+
+
+def stored_parameters(path: str | PathLike[str]) -> Mapping[str, Any]:
+    """Return the parameters of the run in a file as they are stored, unchecked; none if the file cannot be read."""
+    parameters = _description(path).get("given")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _description(path: str | PathLike[str]) -> Mapping[str, Any]:
+    """Return the description of a run in a file, unchecked; an empty one if the file cannot be read."""
     try:
         arrays = read_npz(check_path("path", path, DataError), (META,))
-        return str(json.loads(arrays[META].tobytes().decode())["kind"])
+        description = json.loads(arrays[META].tobytes().decode())
     except (OSError, DataError, *DECODING_ERRORS):
-        return ""
+        return {}
+    return description if isinstance(description, dict) else {}
 
 
 def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
@@ -404,7 +416,9 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
     try:
         return read()
     except FormulationRequired as failure:
-        raise DataError(f"expected the formulation of the run in {source}; {reason_of(failure)}.") from failure
+        raise DataError(
+            f"expected the formulation of the run in {source}; {reason_of(failure)}. Or pass the path of another file."
+        ) from failure
     except (BoostoptError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
