@@ -184,11 +184,27 @@ def _temporary_file(target: Path) -> Generator[IO[bytes]]:
         with temporary.open("x+b") as file:
             yield file
     except OSError as failure:
+        limit = _max_file_bytes() if failure.errno == errno.EFBIG else math.inf
+        if limit < math.inf:
+            raise DataError(
+                f"{target} cannot be written: it needs more than {limit:,} bytes, and this process may write no larger "
+                "file. Raise the limit on the size of files: ulimit -f."
+            ) from failure
         reason = failure.strerror or failure  # the full text names the temporary file
         raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from failure
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _max_file_bytes() -> float:
+    """Return the size of the largest file that this process may write, in bytes; inf if the system has no limit."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not on this system
+        return math.inf
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return math.inf if limit == resource.RLIM_INFINITY else limit
 
 
 def leftover_temporary_files(target: Path) -> Iterator[Path]:

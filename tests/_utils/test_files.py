@@ -79,6 +79,20 @@ def test_a_disk_that_takes_no_file_is_an_error_before_the_work(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_limit_on_the_size_of_files_is_named(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+        with pytest.raises(DataError, match=r"run\.npz .* more than 600,000 bytes, .*: ulimit -f\.$"):
+            check_free_space(tmp_path / "run.npz")
+        with pytest.raises(DataError, match=r"run\.npz .* more than 600,000 bytes, .*: ulimit -f\.$"):
+            write_atomically(tmp_path / "run.npz", lambda file: file.write(bytes(700_000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_disk_that_reserves_no_bytes_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*arguments: int) -> None:
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
