@@ -377,10 +377,8 @@ class ColumnGeneration:
         errors: Float[Array, " rounds"] = record.trace["test_error"]
         if errors[-patience:].min() < errors[:-patience].min():
             return ""
-        return (
-            f"{StopReason.NO_SMALLER_TEST_ERROR}; the smallest is {errors.min():.4g}, and the last {patience} rounds "
-            "were not below it"
-        )
+        last_rounds = "the last round was" if patience == 1 else f"the last {patience} rounds were"
+        return f"{StopReason.NO_SMALLER_TEST_ERROR}; the smallest is {errors.min():.4g}, and {last_rounds} not below it"
 
     def _gain_function(self, state: State, pool: ColumnPool) -> Callable[[ExampleVector], float]:
         """Return the increase of the optimum of the program by a further column, as a function of its margins."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.files import lack_of, read_npz, write_atomically, write_npz
+from boostopt._utils.formatting import format_count
 from boostopt._utils.user_modules import is_python_file_path
 from boostopt._utils.validation import check_path
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -288,7 +289,9 @@ def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
         attributes["sigmoids_"] = finite_vector(model.sigmoids.ravel(), 2 * len(parts), "sigmoids").reshape(-1, 2)
     if model.feature_names is not None:
         n_names = len(model.feature_names)
-        require(n_names == model.features, f"feature_names must be {model.features} names; got {n_names}")
+        require(
+            n_names == model.features, f"feature_names must be {format_count(model.features, 'name')}; got {n_names}"
+        )
         attributes["feature_names_in_"] = np.array(model.feature_names, dtype=object)
     return ModelFile(model.parameters, attributes, parts)
 
@@ -302,7 +305,10 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
     require(0.0 < total < math.inf, f"w must have a positive finite sum of |w|; got {total}")
     for hypothesis in part.hypotheses:
         n_features = _n_features(hypothesis)
-        require(n_features in (features, None), f"each hypothesis must have {features} features; got {hypothesis}")
+        require(
+            n_features in (features, None),
+            f"each hypothesis must have {format_count(features, 'feature')}; got {hypothesis}",
+        )
     spreads = None if part.spreads is None else finite_vector(part.spreads, features, "spreads")
     if spreads is not None:
         require((spreads >= 0.0).all(), f"spreads must not be negative; got {spreads.min(initial=0.0)}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.formatting import format_parameters
+from boostopt._utils.formatting import format_count, format_parameters
 from boostopt._utils.user_modules import text_digest
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
@@ -275,7 +275,8 @@ class HistogramRun(Run):
         except ValueError as failure:
             raise DifferentExamples(
                 f"the oracle must have the examples and the class of the run, {stored_oracle} with "
-                f"{stored_oracle.N} examples; got {reason_of(failure)}. Make the oracle from the same data, "
+                f"{format_count(stored_oracle.N, 'example')}; got {reason_of(failure)}. Make the oracle from "
+                "the same data, "
                 "with the same labels and weights."
             ) from failure
         verified = replace(stored_run, snapshot=replace(stored_run.snapshot, bounds=replace(bounds, lower=lower)))

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
+from boostopt._utils.formatting import format_count
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
@@ -227,7 +228,7 @@ class HistogramNewton:
                     raise
                 # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
                 error_text = f"{type(failure).__name__}: {reason_of(failure)}"
-                count = f"{self.n_iterations} evaluations on all rows"
+                count = f"{format_count(self.n_iterations, 'evaluation')} on all rows"
                 failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
                 self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
                 warnings.warn(

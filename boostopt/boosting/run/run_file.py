@@ -29,6 +29,7 @@ from boostopt._utils.files import (
     write_atomically,
     write_plain_npz,
 )
+from boostopt._utils.formatting import format_count
 from boostopt._utils.json_values import (
     DESCRIPTION,
     Reader,
@@ -429,7 +430,7 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
 def _final(final: Mapping[str, Any], record: RunData) -> tuple[HypothesisVector, FinalWeights]:
     """Check the final weights of a run and return them with their kind."""
     w, kind = final["w"], final["weights"]
-    require(len(w) == record.pool.t, f"final.w must be {record.pool.t} weights; got {len(w)}")
+    require(len(w) == record.pool.t, f"final.w must be {format_count(record.pool.t, 'weight')}; got {len(w)}")
     return w, parse_choice(FinalWeights, "final.weights", kind)
 
 
@@ -600,8 +601,11 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, pool))
     N, t = pool.N, len(state.w)
     for name, part in (("m", state.m), ("d", state.d), *state.memory.items()):
-        require(np.shape(part) in ((), (N,)), f"state.{name} must have {N} numbers; got shape {np.shape(part)}")
-    require(t <= pool.t, f"state.w must have at most {pool.t} weights; got {t}")
+        require(
+            np.shape(part) in ((), (N,)),
+            f"state.{name} must have {format_count(N, 'number')}; got shape {np.shape(part)}",
+        )
+    require(t <= pool.t, f"state.w must have at most {format_count(pool.t, 'weight')}; got {t}")
     active = state.active
     is_known = active is None or bool(np.isin(active, np.arange(t)).all())
     require(is_known, f"state.active must be numbers of hypotheses below {t}; got {active}")
@@ -617,8 +621,10 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     )
     if answer is not None:
         n_examples, n_weights = len(answer["d"]), len(answer["w"])
-        require(n_examples == N, f"state.answer.d must have {N} numbers; got {n_examples}")
-        require(1 <= n_weights <= pool.t, f"state.answer.w must have 1 to {pool.t} weights; got {n_weights}")
+        require(n_examples == N, f"state.answer.d must have {format_count(N, 'number')}; got {n_examples}")
+        require(
+            1 <= n_weights <= pool.t, f"state.answer.w must have 1 to {format_count(pool.t, 'weight')}; got {n_weights}"
+        )
         U = pool.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.before_last_answer.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
@@ -626,7 +632,9 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
         return state
     for name, longest in (("d", N), ("w", pool.t)):
         n_entries = 0 if start[name] is None else len(start[name])
-        require(n_entries <= longest, f"start.{name} must have at most {longest} numbers; got {n_entries}")
+        require(
+            n_entries <= longest, f"start.{name} must have at most {format_count(longest, 'number')}; got {n_entries}"
+        )
     unpacked = _unpack_start(start["backend"], start["state"])
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
@@ -636,7 +644,7 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Ora
     bounds = OracleBounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)
-    require(len(bounds.d) == pool.N, f"bounds.d must have {pool.N} numbers; got {len(bounds.d)}")
+    require(len(bounds.d) == pool.N, f"bounds.d must have {format_count(pool.N, 'number')}; got {len(bounds.d)}")
     F, G = problem.class_pair
     d = F.project(bounds.d)
     pool_bound = F.value(d) + G.value(pool.margins.edges(d))
