@@ -8,6 +8,7 @@ of every field.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -113,6 +114,7 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
         },
         "parts": writer.extract([_binary_model_to_json(scorer) for scorer in scorers]),
     }
+    description["digest"] = _digest(json.loads(_encode_json(description)), writer.arrays)
     text = _encode_json(description)
     if len(text) > MAX_DESCRIPTION_BYTES:
         raise OptionError(
@@ -175,11 +177,28 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
             "wrote it."
         )
     try:
-        return _model_from_json(insert_arrays(description, arrays), parameters)
+        model = _model_from_json(insert_arrays(description, arrays), parameters)
+        digest = description.get("digest", expected := _digest(description, arrays))
+        require(digest == expected, "its digest is that of other content: weights or hypotheses were changed")
+        return model
     except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_describe_error(failure)}). Fit it again."
         ) from failure
+
+
+def _digest(description: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return SHA-256 of a description without its digest, and of the arrays: no edited file loads by mistake.
+
+    The fields of a file with reordered weights are valid, but its votes are others, and so is the soft margin.
+    """
+    content = {key: value for key, value in description.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        if name != META:
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _describe_error(failure: BaseException) -> str:
