@@ -156,6 +156,8 @@ def reserve_bytes(file: IO[bytes], n_bytes: int) -> None:
 def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under a temporary name and rename it, so that the file is always complete; links are followed.
 
+    The permissions of a file that is replaced stay.
+
     Raises
     ------
     DataError
@@ -167,6 +169,8 @@ def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None
         file.flush()
         os.fsync(file.fileno())
         file.close()  # some systems rename no open file
+        with suppress(OSError):  # there is no file, or this disk has no permissions
+            shutil.copymode(target, file.name)
         os.replace(file.name, target)
 
 
@@ -336,7 +340,9 @@ def _check_regular(path: Path) -> None:
 def lack_of(path: str | os.PathLike[str]) -> str:
     """Return why a path is no regular file, in words, and the advice."""
     name = os.fspath(path)
-    if os.path.exists(name) and not os.path.isdir(name):
+    if os.path.isdir(name):
+        return f"{name!r} is a folder. Pass the path of a file."
+    if os.path.exists(name):
         file_type = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
         return f"{name!r} is {file_type}, which cannot be read twice. Write its output into a file."
     return f"there is no file {name!r}. Check the path."

@@ -36,6 +36,16 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert list(leftover_temporary_files(link)) == [folder / f".target.{'0' * 8}.partial"]
 
 
+def test_the_permissions_of_a_replaced_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch()
+    path.chmod(0o600)
+    write_atomically(path, lambda file: file.write(b"x"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and path.read_bytes() == b"x"
+    write_atomically(tmp_path / "new", lambda file: file.write(b"x"))
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) & 0o600 == 0o600
+
+
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "folder", "circle"])
 def test_special_files_are_refused_and_stay(tmp_path: Path, kind: str) -> None:
     path, pipe = tmp_path / "out", tmp_path / "pipe"

@@ -447,6 +447,16 @@ def test_a_checkpoint_of_another_run_is_refused(checkpoint: Path) -> None:
     assert "binary_erlpboost" in refusal(checkpoint, "binary_erlpboost")
 
 
+@pytest.mark.parametrize("update", ["total", "newton"])
+def test_paths_that_are_no_files_are_refused_in_words(update: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "run.npz")
+    for path, fact in ((tmp_path, "writable folder"), ("", "writable folder"), (tmp_path / ("x" * 300), "too long")):
+        with pytest.raises(DataError, match=fact):
+            boost("erlpboost", DecisionStumps(*examples(20)), nu=4, update=update, checkpoint=path)
+    with pytest.raises(DataError, match=r"writable folder; got '.*folder.run\.npz'"):
+        boost("erlpboost", DecisionStumps(*examples(20)), nu=4, update=update, checkpoint=tmp_path / "link")
+
+
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     boost("erlpboost", small(), nu=4, eta=50.0, max_rounds=3, checkpoint=path)

@@ -569,7 +569,7 @@ def _load_checkpoint(
     if checkpoint is None:
         return None
     remove_partial_files(checkpoint)
-    if not Path(checkpoint).exists():
+    if not os.path.exists(checkpoint):
         return None
     stored_run, present_digest = (
         StoredHistogramRun.load(checkpoint, problem.formulation),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -43,7 +44,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
         remove_partial_files(checkpoint)
-        if Path(checkpoint).exists() and not ignore_checkpoint:
+        if os.path.exists(checkpoint) and not ignore_checkpoint:
             return _from_checkpoint(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
@@ -179,7 +180,7 @@ def _from_checkpoint(
     check_checkpoint_matches(
         checkpoint,
         ("text of the formulation", (record.formulation_digest or present_digest)[:12], present_digest[:12]),
-        ("examples and class", record.digest, oracle.digest),
+        ("examples and class", *_class_texts(record, oracle)),
         ("update", record.problem.update, problem.update),
         ("parameters", vars(saved.parameters), vars(present.parameters)),
         ("reference distribution", {"d0": saved.examples.d0}, {"d0": present.examples.d0}),
@@ -201,6 +202,13 @@ def _from_checkpoint(
     bounds = recomputed_bounds(record.state.bounds, problem, oracle)
     # The former reason is removed, because the limits may have changed.
     return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
+
+
+def _class_texts(record: RunData, oracle: Oracle) -> tuple[str, str]:
+    """Return the digests of the class of a record and of an oracle; in words if they differ."""
+    if record.digest == oracle.digest:
+        return record.digest, oracle.digest
+    return f"{record.oracle}, digest {record.digest}", f"{oracle}, digest {oracle.digest}"
 
 
 def check_checkpoint_matches(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:

@@ -26,6 +26,7 @@ from boostopt._utils.files import (
     lack_of,
     leftover_temporary_files,
     read_npz,
+    resolve_target,
     write_atomically,
     write_plain_npz,
 )
@@ -309,8 +310,8 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
     DataError
         The folder does not exist or is not writable, or its disk is full.
     """
-    target = Path(path)
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
+    target = Path(path) if os.path.isdir(path) else resolve_target(path)
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or os.path.isdir(target):
         raise DataError(
             f"expected the path of a file in a writable folder; got {str(target)!r}. "
             "Make the folder, or choose another place."
