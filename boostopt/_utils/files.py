@@ -341,7 +341,7 @@ def lack_of(path: str | os.PathLike[str]) -> str:
     """Return why a path is no regular file, in words, and the advice."""
     name = os.fspath(path)
     if os.path.isdir(name):
-        return f"{name!r} is a folder. Pass the path of a file."
+        return f"{name!r} is a folder, no file. Pass the path of a file."
     if os.path.exists(name):
         file_type = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
         return f"{name!r} is {file_type}, which cannot be read twice. Write its output into a file."
