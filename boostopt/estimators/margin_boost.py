@@ -309,7 +309,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         self, settings: FitSettings, examples: WeightedExamples, validation_set: ValidationSet | None
     ) -> tuple[FitSettings, tuple[Run, ...]]:
         """Return the settings with a number as nu, and the runs; set the attributes about nu."""
-        previous_runs = self._warm_start_runs(examples.classes)
+        previous_runs, is_nu_chosen = self._warm_start_runs(examples.classes), settings.chooses_nu
         for name in ("nus_", "nu_scores_"):  # of an earlier fit
             vars(self).pop(name, None)
         if settings.chooses_nu:
@@ -325,6 +325,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             files = checkpoint_paths(settings.checkpoint, len(previous_runs))
             settings = replace(settings, nu=share_of_checkpoint(settings, examples, shares, files) or MARGIN)
         if settings.nu == MARGIN:
+            is_nu_chosen = True
             # Runs of other processes come without the rows that a refinement needs; others wait for the chosen nu.
             is_local = len(previous_runs) == 1 or process_count(settings) == 1
             unsaved = replace(settings, checkpoint=None, needs_refinement=not is_local)  # a file belongs to one nu
@@ -344,7 +345,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         try:
             return settings, fit_classes(settings, examples, previous_runs, validation_set)
         except DataError as failure:
-            if not isinstance(self.nu, str):
+            if not is_nu_chosen:
                 raise
             raise DataError(
                 f"{failure} This fit chose the share {settings.nu:.12g} by nu={self.nu!r}: other limits, examples or "
