@@ -156,6 +156,8 @@ def reserve_bytes(file: IO[bytes], n_bytes: int) -> None:
 def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file under a temporary name and rename it, so that the file is always complete; links are followed.
 
+    The permissions of a file that is replaced stay.
+
     Raises
     ------
     DataError
@@ -167,6 +169,8 @@ def write_atomically(target: Path, write: Callable[[IO[bytes]], object]) -> None
         file.flush()
         os.fsync(file.fileno())
         file.close()  # some systems rename no open file
+        with suppress(OSError):  # there is no file, or this disk has no permissions
+            shutil.copymode(target, file.name)
         os.replace(file.name, target)
 
 
@@ -184,11 +188,27 @@ def _temporary_file(target: Path) -> Generator[IO[bytes]]:
         with temporary.open("x+b") as file:
             yield file
     except OSError as failure:
+        limit = _max_file_bytes() if failure.errno == errno.EFBIG else math.inf
+        if limit < math.inf:
+            raise DataError(
+                f"{target} cannot be written: it needs more than {limit:,} bytes, and this process may write no larger "
+                "file. Raise the limit on the size of files: ulimit -f."
+            ) from failure
         reason = failure.strerror or failure  # the full text names the temporary file
         raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from failure
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def _max_file_bytes() -> float:
+    """Return the size of the largest file that this process may write, in bytes; inf if the system has no limit."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not on this system
+        return math.inf
+    limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return math.inf if limit == resource.RLIM_INFINITY else limit
 
 
 def leftover_temporary_files(target: Path) -> Iterator[Path]:
@@ -320,7 +340,9 @@ def _check_regular(path: Path) -> None:
 def lack_of(path: str | os.PathLike[str]) -> str:
     """Return why a path is no regular file, in words, and the advice."""
     name = os.fspath(path)
-    if os.path.exists(name) and not os.path.isdir(name):
+    if os.path.isdir(name):
+        return f"{name!r} is a folder, no file. Pass the path of a file."
+    if os.path.exists(name):
         file_type = "a pipe" if stat.S_ISFIFO(os.stat(name).st_mode) else "a device"
         return f"{name!r} is {file_type}, which cannot be read twice. Write its output into a file."
     return f"there is no file {name!r}. Check the path."

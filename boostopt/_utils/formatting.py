@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -45,6 +46,11 @@ def _format_parameter(name: str, value: Any) -> str:
 def format_count(count: int, one: str, several: str = "") -> str:
     """Format a count with its noun; `several` is an irregular plural."""
     return f"{count} {one if count == 1 else several or one + 's'}"
+
+
+def with_singular(text: str) -> str:
+    """Return the words of a class with a singular after 1: files of version 0.1.0 have "1 features"."""
+    return re.sub(r"\b(on|most) 1 (feature|threshold)s\b", r"\1 1 \2", text)
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:

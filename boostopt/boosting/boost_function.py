@@ -219,7 +219,9 @@ def _run(
     ):
         recorder = RunRecorder.create(options, problem, oracle, record, show)
         try:
-            loop = ColumnGeneration(problem, oracle, update, rules, options, deadline, recorder, schedule)
+            loop = ColumnGeneration(
+                problem, oracle, update, rules, options, deadline, recorder, schedule, record.state.round
+            )
             return Run.from_data(loop.run(record), final_weights)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls starts again.

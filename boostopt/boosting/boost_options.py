@@ -41,7 +41,8 @@ class BoostOptions:
     Attributes
     ----------
     max_rounds, time_limit
-        The limits on the number of updates, at least 1, and on the time in seconds; None for no limit.
+        The limits on the number of updates, at least 1, and on the time in seconds; None for no limit. Each call makes
+        at least one round in any time, unless `max_rounds` or a rule ends the run.
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own guarantee by default.
     columns_per_round
@@ -54,8 +55,9 @@ class BoostOptions:
         The step of update="mlpboost": "line_search" by default, or "step", "pairwise", "blended_pairwise".
     start
         An earlier run over the same examples and class, with any formulation and parameters. The new run begins with
-        its hypotheses and weights; histogram Newton begins from its own runs only. If there is a checkpoint, start has
-        no effect.
+        its hypotheses and weights, and with its upper bound over the class as the new problem has it; histogram Newton
+        begins from its own runs only, and with both bounds if the objective is the same. If there is a checkpoint,
+        start has no effect.
     final_weights
         "program", "lp" or "scaled"; the formulation sets the default.
     history
@@ -73,7 +75,8 @@ class BoostOptions:
     checkpoint
         The file in which the run is stored while it continues. If the file exists, the run continues from it.
     checkpoint_rounds, checkpoint_seconds
-        The number of rounds between two checkpoints, and the time in seconds after which one is written in any case.
+        The number of rounds between two checkpoints, and the time in seconds after which one is written in any case; by
+        default a minute, or more if writing is slow, and a second for histogram Newton.
     progress
         Whether a line on stderr shows bounds, gap and rate; or a function that is called with every row of the trace.
 

@@ -92,6 +92,9 @@ class ColumnGeneration:
         The recorder of every round: trace, test examples, checkpoints, progress.
     schedule
         The parameters that change from round to round.
+    n_earlier_rounds
+        The number of rounds before this call, of the checkpoint. The time limit ends no call before its first round, so
+        that a run which is continued again and again comes to its end.
     """
 
     problem: Problem
@@ -102,6 +105,7 @@ class ColumnGeneration:
     deadline: Deadline
     recorder: RunRecorder
     schedule: ParameterSchedule
+    n_earlier_rounds: int
 
     def run(self, record: RunData) -> RunData:
         """Continue from a record until a rule holds, a limit is reached or the user interrupts.
@@ -358,7 +362,7 @@ class ColumnGeneration:
             return stagnation_reason(self.problem, state)
         if interrupted:
             return StopReason.INTERRUPTED.value
-        if self.deadline.passed:
+        if self.deadline.passed and state.round > self.n_earlier_rounds:
             return StopReason.TIME_LIMIT.value
         previous_count = self.options.max_rounds
         if previous_count is not None and state.round >= previous_count:
@@ -373,10 +377,8 @@ class ColumnGeneration:
         errors: Float[Array, " rounds"] = record.trace["test_error"]
         if errors[-patience:].min() < errors[:-patience].min():
             return ""
-        return (
-            f"{StopReason.NO_SMALLER_TEST_ERROR}; the smallest is {errors.min():.4g}, and the last {patience} rounds "
-            "were not below it"
-        )
+        last_rounds = "the last round was" if patience == 1 else f"the last {patience} rounds were"
+        return f"{StopReason.NO_SMALLER_TEST_ERROR}; the smallest is {errors.min():.4g}, and {last_rounds} not below it"
 
     def _gain_function(self, state: State, pool: ColumnPool) -> Callable[[ExampleVector], float]:
         """Return the increase of the optimum of the program by a further column, as a function of its margins."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
-from boostopt._utils.formatting import format_interval, html_table
+from boostopt._utils.formatting import format_count, format_interval, html_table
 from boostopt._utils.immutable_arrays import writes_named
 from boostopt._utils.result_data_frames import data_frame
 from boostopt._utils.validation import check_array, check_function, check_optional, invalid_value_error
@@ -148,8 +148,8 @@ class RegularizationPath:
 
     def __repr__(self) -> str:
         low, high = self.values.min(), self.values.max()
-        values = f"{len(self)} values of {self.parameter} from {low:g} to {high:g}"
-        return f"RegularizationPath({values}, {self.rounds.sum()} rounds)"
+        values = f"{format_count(len(self), 'value')} of {self.parameter} from {low:g} to {high:g}"
+        return f"RegularizationPath({values}, {format_count(self.rounds.sum(), 'round')})"
 
     def _repr_html_(self) -> str:
         has_objective = self.runs[0].record.problem.objective is not None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy.typing as npt
 
 from boostopt._utils.files import lack_of
+from boostopt._utils.formatting import format_count
 from boostopt.cli.oracle_options import validate_oracle_options
 from boostopt.data.class_labels import is_missing, missing_label
 from boostopt.data.labelled_tables import feature_names, require_columns, warn_about_index_column
@@ -157,7 +158,8 @@ def predict_on_cluster(
     columns = list(names) or [name for name in header if name != label]
     if len(columns) != count:
         raise DataError(
-            f"{source} must have the {count} features of the model; it has {len(columns)}. Leave out columns "
+            f"{source} must have the {format_count(count, 'feature')} of the model; it has {len(columns)}. "
+            "Leave out columns "
             f"that are no features, or name the column of the classes with label=... (here {label!r})."
         )
     _check_numeric(source, table, columns)

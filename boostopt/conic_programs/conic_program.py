@@ -161,7 +161,8 @@ class ConicProgram(_Record):
             array = _real(attribute, getattr(self, attribute))
             if array.shape != (size,) or np.isnan(array).any():
                 raise ProblemError(
-                    f"{attribute} must be {size} numbers for A of shape {A.shape}; got {_describe_array(array)}. "
+                    f"{attribute} must be {format_count(size, 'number')} for A of shape {A.shape}; got "
+                    f"{_describe_array(array)}. "
                     "Pass one number for each."
                 )
             object.__setattr__(self, attribute, as_immutable(array))
@@ -188,7 +189,9 @@ class ConicProgram(_Record):
         for attribute, size in (("column_names", n), ("row_names", m)):
             names = tuple(getattr(self, attribute))
             if len(names) not in (0, size):
-                raise ProblemError(f"{attribute} must be {size} names or none; got {len(names)}. Pass one for each.")
+                raise ProblemError(
+                    f"{attribute} must be {format_count(size, 'name')} or none; got {len(names)}. Pass one for each."
+                )
             object.__setattr__(self, attribute, tuple(_text(attribute, name) for name in names))
         object.__setattr__(self, "name", _text("name", self.name))
         object.__setattr__(self, "is_maximized", check_flag("is_maximized", self.is_maximized, error=ProblemError))

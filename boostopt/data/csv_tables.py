@@ -20,6 +20,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import MAX_UNPACKED_BYTES, file_suffix, read_bytes
+from boostopt._utils.formatting import format_count
 from boostopt.errors import DataError, reason_of
 
 SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -164,7 +165,7 @@ def _require_equal_length(path: Path, lines: CSVRows, header: list[str]) -> CSVR
     for line, row in lines:
         if len(row) != len(header):
             raise DataError(
-                f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
+                f"{path}, line {line}: expected {format_count(len(header), 'cell')} as in the header, got {len(row)}."
                 + separator_advice(path, header)
             )
         yield line, row

@@ -311,7 +311,7 @@ def load_features(
     X, labels = contents.X, contents.labels
     if X.shape[1] != count:
         raise DataError(
-            f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
+            f"{source} must have the {format_count(count, 'feature')} of the model; it has {X.shape[1]}. "
             f"Leave out columns that are no features, or name the column of the classes with label=... (here "
             f"{label!r})."
         )

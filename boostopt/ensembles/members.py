@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, HypothesisVector, Int, Int8
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_array
 from boostopt.boosting.column_pool import MARGIN_TOL
 from boostopt.ensembles.member_hypotheses import MemberInput, NegatedHypothesis, call_without_name_warnings
@@ -100,8 +101,9 @@ class Members:
         fitted = [] if self.feature_names is None else list(self.feature_names)
         if columns is not None and not has_same_names(columns, self.feature_names):
             raise ProblemError(
-                f"X must have the {len(fitted)} features that the ensemble was fitted to, in their order; "
-                f"got {len(columns)} features, {_difference(list(columns), fitted)}. Pass the "
+                f"X must have the {format_count(len(fitted), 'feature')} that the ensemble was fitted to, in "
+                "their order; "
+                f"got {format_count(len(columns), 'feature')}, {_difference(list(columns), fitted)}. Pass the "
                 "columns of X as at the fit."
             )
         rows = X if self.preprocessing is None else call_without_name_warnings(self.preprocessing, "transform", X)
@@ -160,7 +162,8 @@ class Members:
         for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, features), strict=True):
             if values.shape != y.shape:
                 raise ProblemError(
-                    f"X must have one row for each of {len(y)} labels; got {len(values)} rows. Pass X and y of the "
+                    f"X must have one row for each of {len(y)} labels; got {format_count(len(values), 'row')}. "
+                    "Pass X and y of the "
                     "same examples."
                 )
             h = values[rows]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
+from boostopt._utils.formatting import format_count
 from boostopt.boosting.histogram_newton.histogram_run import LazyWitness
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
 from boostopt.boosting.objectives.limited_formulation import LimitedWeights
@@ -87,7 +88,7 @@ class BinaryModel:
                 excess = float((limits.values - limits.right_sides).max())
                 raise ProblemError(
                     f"a fit over {run.oracle} needs weights that keep the limits; got an excess of {excess:.4g} after "
-                    f"{run.rounds} rounds. Raise the limits, or max_iter."
+                    f"{format_count(run.rounds, 'round')}. Raise the limits, or max_iter."
                 )
             formulation, w, certificate = formulation.base, limits.w, limits.interval
         else:

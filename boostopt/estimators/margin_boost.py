@@ -26,7 +26,7 @@ from boostopt.boosting.run.combined_hypothesis import ZERO_TOL
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.run_file import remove_partial_files
 from boostopt.boosting_certificates.feature_name_metadata import feature_metadata
-from boostopt.errors import OptionError
+from boostopt.errors import DataError, OptionError
 from boostopt.estimators.binary_model import BinaryModel
 from boostopt.estimators.certificate_of_fit import save_certificate_of_fit
 from boostopt.estimators.feature_importances import distributed_feature_spreads, feature_spreads
@@ -40,8 +40,14 @@ from boostopt.estimators.training.dask_collections import UNSUPPORTED_PARAMETERS
 from boostopt.estimators.training.diagnosis import Diagnosis
 from boostopt.estimators.training.margin_summary import find_contradiction
 from boostopt.estimators.training.nu_by_cross_validation import cross_validate_nu
-from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin
-from boostopt.estimators.training.one_vs_rest import fit_classes, loop_thread_count, positive_class_index, process_count
+from boostopt.estimators.training.nu_by_margin import FIRST_NU, choose_nu_by_margin, share_of_checkpoint
+from boostopt.estimators.training.one_vs_rest import (
+    checkpoint_paths,
+    fit_classes,
+    loop_thread_count,
+    positive_class_index,
+    process_count,
+)
 from boostopt.estimators.training.training_data import OracleCache, WeightedExamples, merge_examples
 from boostopt.estimators.training.validation_set import ValidationSet, split_validation_set
 from boostopt.programs.formulation_catalogue import default_formulation_name
@@ -123,7 +129,8 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
     checkpoint
         The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
         With more than two classes, there is one file for each class, with the number of the class after the name. None
-        for no file. With nu="margin" or "auto" the file is that of the last fit, with the chosen nu.
+        for no file. With nu="margin" or "auto" the file is that of the last fit, with the chosen nu. If it exists,
+        nu="margin" keeps its share without a search, also if limits have changed.
     early_stopping
         Whether boosting stops when it no longer improves on held-out examples. Rounds are then steps of few hypotheses,
         never histogram Newton. With more than two classes, each run stops by itself.
@@ -302,7 +309,7 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         self, settings: FitSettings, examples: WeightedExamples, validation_set: ValidationSet | None
     ) -> tuple[FitSettings, tuple[Run, ...]]:
         """Return the settings with a number as nu, and the runs; set the attributes about nu."""
-        previous_runs = self._warm_start_runs(examples.classes)
+        previous_runs, is_nu_chosen = self._warm_start_runs(examples.classes), settings.chooses_nu
         for name in ("nus_", "nu_scores_"):  # of an earlier fit
             vars(self).pop(name, None)
         if settings.chooses_nu:
@@ -313,8 +320,12 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
         elif settings.nu == MARGIN and previous_runs[0] is not None:
             settings = replace(settings, nu=self.nu_)
         runs: tuple[Run, ...] | None = None
+        shares = examples.class_shares()
+        if settings.nu == MARGIN and settings.checkpoint is not None:
+            files = checkpoint_paths(settings.checkpoint, len(previous_runs))
+            settings = replace(settings, nu=share_of_checkpoint(settings, examples, shares, files) or MARGIN)
         if settings.nu == MARGIN:
-            shares = examples.class_shares()
+            is_nu_chosen = True
             # Runs of other processes come without the rows that a refinement needs; others wait for the chosen nu.
             is_local = len(previous_runs) == 1 or process_count(settings) == 1
             unsaved = replace(settings, checkpoint=None, needs_refinement=not is_local)  # a file belongs to one nu
@@ -329,9 +340,17 @@ class MarginBoostClassifier(ProbabilityMixin, BoostedClassifier):
             if is_local:
                 runs = tuple(settings.refine(run, deadline, len(runs) > 1) for run in runs)
         self.nu_: Any = settings.nu
-        if runs is None or settings.checkpoint is not None:
-            runs = fit_classes(settings, examples, previous_runs, validation_set)
-        return settings, runs
+        if runs is not None and settings.checkpoint is None:
+            return settings, runs
+        try:
+            return settings, fit_classes(settings, examples, previous_runs, validation_set)
+        except DataError as failure:
+            if not is_nu_chosen:
+                raise
+            raise DataError(
+                f"{failure} This fit chose the share {settings.nu:.12g} by nu={self.nu!r}: other limits, examples or "
+                "parameters may choose another one. To continue a fit with its share, pass it as nu."
+            ) from failure
 
     def _fit_on_cluster(self, settings: FitSettings, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
         """Fit the classifier to distributed rows."""

@@ -302,6 +302,7 @@ class ModelRecord:
     sigmoids: Annotated[Array, _parse_table] | None = None
     parameters: Annotated[Mapping[str, Any], _parse_parameters]
     parts: Annotated[list[Any], parse_list]
+    digest: Text = ""
 
 
 MODEL = Keys(
@@ -317,6 +318,7 @@ MODEL = Keys(
         "sigmoids": "sigmoids",
         "parameters": "parameters",
         "parts": "parts",
+        "digest": "digest",
     },
 )
 """Keys of a model."""

@@ -8,6 +8,7 @@ of every field.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.files import lack_of, read_npz, write_atomically, write_npz
+from boostopt._utils.formatting import format_count
 from boostopt._utils.user_modules import is_python_file_path
 from boostopt._utils.validation import check_path
 from boostopt.boosting.objectives.class_certificate import ClassCertificate
@@ -112,6 +114,7 @@ def save(model: Any, scorers: Sequence[BinaryModel], path: str | PathLike[str]) 
         },
         "parts": writer.extract([_binary_model_to_json(scorer) for scorer in scorers]),
     }
+    description["digest"] = _digest(json.loads(_encode_json(description)), writer.arrays)
     text = _encode_json(description)
     if len(text) > MAX_DESCRIPTION_BYTES:
         raise OptionError(
@@ -174,11 +177,28 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> ModelFile:
             "wrote it."
         )
     try:
-        return _model_from_json(insert_arrays(description, arrays), parameters)
+        model = _model_from_json(insert_arrays(description, arrays), parameters)
+        digest = description.get("digest", expected := _digest(description, arrays))
+        require(digest == expected, "its digest is that of other content: weights or hypotheses were changed")
+        return model
     except MALFORMED_ERRORS as failure:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_describe_error(failure)}). Fit it again."
         ) from failure
+
+
+def _digest(description: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Return SHA-256 of a description without its digest, and of the arrays: no edited file loads by mistake.
+
+    The fields of a file with reordered weights are valid, but its votes are others, and so is the soft margin.
+    """
+    content = {key: value for key, value in description.items() if key != "digest"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        if name != META:
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _describe_error(failure: BaseException) -> str:
@@ -288,7 +308,9 @@ def _model_from_json(description: Any, parameters: Sequence[str]) -> ModelFile:
         attributes["sigmoids_"] = finite_vector(model.sigmoids.ravel(), 2 * len(parts), "sigmoids").reshape(-1, 2)
     if model.feature_names is not None:
         n_names = len(model.feature_names)
-        require(n_names == model.features, f"feature_names must be {model.features} names; got {n_names}")
+        require(
+            n_names == model.features, f"feature_names must be {format_count(model.features, 'name')}; got {n_names}"
+        )
         attributes["feature_names_in_"] = np.array(model.feature_names, dtype=object)
     return ModelFile(model.parameters, attributes, parts)
 
@@ -302,7 +324,10 @@ def _binary_model_from_json(saved: Any, features: int) -> BinaryModel:
     require(0.0 < total < math.inf, f"w must have a positive finite sum of |w|; got {total}")
     for hypothesis in part.hypotheses:
         n_features = _n_features(hypothesis)
-        require(n_features in (features, None), f"each hypothesis must have {features} features; got {hypothesis}")
+        require(
+            n_features in (features, None),
+            f"each hypothesis must have {format_count(features, 'feature')}; got {hypothesis}",
+        )
     spreads = None if part.spreads is None else finite_vector(part.spreads, features, "spreads")
     if spreads is not None:
         require((spreads >= 0.0).all(), f"spreads must not be negative; got {spreads.min(initial=0.0)}")

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import immutable_copy, writes_named
 from boostopt._utils.validation import check_csr, check_in_memory, check_instance, check_list, check_unmasked
 from boostopt.errors import ProblemError, reason_of, short_repr
@@ -63,8 +64,8 @@ class FeatureMatrix:
         """
         if self._checked.shape[1] != count:
             raise ProblemError(
-                f"X must have the {count} features that were learned from; got shape {self._checked.shape}. "
-                "Pass those features."
+                f"X must have the {format_count(count, 'feature')} that {'was' if count == 1 else 'were'} learned "
+                f"from; got shape {self._checked.shape}. Pass those features."
             )
         return self._checked
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Num
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.validation import (
     check_array,
@@ -82,7 +83,8 @@ class Budget(ImmutableArrays):
         costs = finite_weights("costs", self.costs)
         if costs.size == 0 or float(np.abs(costs).max()) > 1.0:
             raise ProblemError(
-                f"costs must be numbers in [-1, 1], one for each group; got {costs.size} numbers of sizes up to "
+                "costs must be numbers in [-1, 1], one for each group; got "
+                f"{format_count(costs.size, 'number')} of sizes up to "
                 f"{float(np.abs(costs).max(initial=0.0)):.6g}. Divide the costs and the limit by the largest cost."
             )
         object.__setattr__(self, "costs", costs)
@@ -223,7 +225,7 @@ def monotone_votes(directions: npt.ArrayLike) -> Budget:
     signs = finite_weights("directions", directions)
     if not np.isin(signs, (-1.0, 0.0, 1.0)).all() or signs.size == 0:
         raise ProblemError(
-            f"directions must be 1, -1 or 0 for each feature; got {signs.size} numbers from "
+            f"directions must be 1, -1 or 0 for each feature; got {format_count(signs.size, 'number')} from "
             f"{float(signs.min(initial=0.0)):g} to {float(signs.max(initial=0.0)):g}. Pass such numbers."
         )
     return Budget(np.concatenate([signs < 0.0, signs > 0.0]).astype(np.float64), 0.0)

@@ -239,4 +239,5 @@ class DistributedFeatures(DistributedClass, local=RawFeatures):
 
 def _describe_features(features: int, reflexive: bool) -> str:
     """Describe the class of the features themselves."""
-    return f"{features} features as they are, {'both directions' if reflexive else 'one direction'}"
+    words = "1 feature as it is" if features == 1 else f"{features} features as they are"
+    return f"{words}, {'both directions' if reflexive else 'one direction'}"

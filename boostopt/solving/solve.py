@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.blas_threads import limit_blas_threads
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_flag, check_instance, check_seconds
 from boostopt.backends import AUTO, check_backend, get_backend
 from boostopt.backends.accuracy_profiles import Profile
@@ -242,7 +243,8 @@ def _check_start(program: Program, start: Solution | WarmStart | None) -> WarmSt
     if not (d_fits and w_fits):
         d_shape, w_shape = (None if weights is None else weights.shape for weights in (warm.d, warm.w))
         raise OptionError(
-            f"start must belong to a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
+            f"start must belong to a program with these {N} examples and at most "
+            f"{format_count(t, 'hypothesis', 'hypotheses')}; got d and w of shapes "
             f"{d_shape} and {w_shape}. {advice}"
         )
     return warm

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array
+from boostopt._utils.formatting import format_count, with_singular
 from boostopt.boosting.histogram_newton.method_selection import representative_multiplicities
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.functions.regularizer_statements import Statement
@@ -160,10 +161,11 @@ def _check_data(content: Any, oracle: HypothesisClass) -> tuple[BinnedClass, Bin
     digest_keys = {"digest"} & set(parse_object(content, "data"))
     data = parse_object_with_keys(content, {"N", "examples", "oracle", "hypotheses"} | digest_keys)
     N, total = parse_count(data["N"], "N"), parse_count(data["examples"], "examples")
-    if (N, total) != (oracle.N, int(oracle.total)) or data["oracle"] != class_description(oracle):
+    description = with_singular(parse_text(data["oracle"], "oracle"))
+    if (N, total) != (oracle.N, int(oracle.total)) or description != class_description(oracle):
         reject(
-            f"it has another class or other examples: it is about {N} examples of total weight {total} and "
-            f"{parse_text(data['oracle'], 'oracle')}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
+            f"it has another class or other examples: it is about {format_count(N, 'example')} of total weight "
+            f"{total} and {description}; the data give {oracle.N} of {oracle.total:g} and {oracle}"[:500]
         )
     rows = oracle.binned_rows if isinstance(oracle, BinnedClass) else None
     if rows is None or not isinstance(oracle, BinnedClass):
@@ -286,7 +288,9 @@ def _terms(weights: Any, splits: list[tuple[int, int, int]]) -> list[Term]:
     """Return the integer weights of the first hypotheses, each with its split."""
     integer_weights = [_parse_integer(value, "a weight") for value in parse_list(weights, "the weights")]
     if len(integer_weights) > len(splits) or min(integer_weights, default=0) < 0 or sum(integer_weights) > ONE:
-        reject(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^30")
+        reject(
+            f"there must be at most {format_count(len(splits), 'weight')}, non-negative and with a sum of at most 2^30"
+        )
     return [(weight, *split) for weight, split in zip(integer_weights, splits, strict=False)]
 
 

@@ -36,6 +36,16 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert list(leftover_temporary_files(link)) == [folder / f".target.{'0' * 8}.partial"]
 
 
+def test_the_permissions_of_a_replaced_file_stay(tmp_path: Path) -> None:
+    path = tmp_path / "private"
+    path.touch()
+    path.chmod(0o600)
+    write_atomically(path, lambda file: file.write(b"x"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and path.read_bytes() == b"x"
+    write_atomically(tmp_path / "new", lambda file: file.write(b"x"))
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) & 0o600 == 0o600
+
+
 @pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "folder", "circle"])
 def test_special_files_are_refused_and_stay(tmp_path: Path, kind: str) -> None:
     path, pipe = tmp_path / "out", tmp_path / "pipe"
@@ -76,6 +86,20 @@ def test_a_disk_that_takes_no_file_is_an_error_before_the_work(
     monkeypatch.setattr(os, "posix_fallocate", refuse, raising=False)
     with pytest.raises(DataError, match=rf"run\.npz cannot be written: {os.strerror(number)}\. Choose another place"):
         check_free_space(tmp_path / "run.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_limit_on_the_size_of_files_is_named(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+        with pytest.raises(DataError, match=r"run\.npz .* more than 600,000 bytes, .*: ulimit -f\.$"):
+            check_free_space(tmp_path / "run.npz")
+        with pytest.raises(DataError, match=r"run\.npz .* more than 600,000 bytes, .*: ulimit -f\.$"):
+            write_atomically(tmp_path / "run.npz", lambda file: file.write(bytes(700_000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(tmp_path.iterdir())
 
 

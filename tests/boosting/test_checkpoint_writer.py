@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,25 @@ def test_a_checkpoint_that_is_not_written_causes_a_warning_and_is_tried_at_the_n
     with pytest.warns(RuntimeWarning, match=r"round 7 was not written: .*run\.npz is on a full disk"):
         writer.write(refuse, "round 7")
     assert not writer.is_due(1)
+
+
+def test_a_fault_that_stays_causes_one_warning_until_a_checkpoint_is_written(tmp_path: Path) -> None:
+    faults: list[Exception | None] = [DataError("full"), DataError("full"), DataError("gone"), None, DataError("gone")]
+    faults += [MemoryError("2 GB"), MemoryError("2 GB")]
+
+    def save(path: Any) -> None:
+        if (fault := faults.pop(0)) is not None:
+            raise fault
+
+    writer = CheckpointWriter(BoostOptions(checkpoint=tmp_path / "run.npz"))
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        for number in range(1, 8):
+            writer.write(save, f"round {number}")
+    messages = [str(record.message).partition(" was not written: ") for record in records]
+    reasons = ["full", "gone", "gone", "it needs more memory (2 GB). The run continues without it."]
+    assert [place for place, _, _ in messages] == [f"the checkpoint of round {number}" for number in (1, 3, 5, 6)]
+    assert [reason for _, _, reason in messages] == reasons and not faults
 
 
 def test_a_run_without_a_path_writes_nothing() -> None:

@@ -67,6 +67,21 @@ def test_a_run_with_a_smaller_epsilon_or_another_objective_continues_too() -> No
     assert back.class_certificate.gap <= EPSILON
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.002])
+def test_a_run_with_another_epsilon_has_the_bounds_of_its_start_from_the_first_evaluation_on(epsilon: float) -> None:
+    for seed in (0, 1, 2):
+        oracle = stumps(seed)
+        start = run_of(oracle, 0.3, epsilon=0.05)
+        first, proof = run_of(oracle, 0.3, epsilon=epsilon, start=start, max_rounds=1), start.class_certificate
+        limited, verified = first.class_certificate, first.verify_class(stumps(seed))
+        assert proof.lower <= limited.lower <= limited.upper <= proof.upper
+        assert (verified.lower, verified.upper) == (limited.lower, limited.upper)
+        assert first.trace["soft_margin"].tolist() in ([], [limited.lower])
+        # The bounds of another objective say nothing about this one.
+        other_nu = run_of(oracle, 0.29, start=start, max_rounds=1)
+        assert not other_nu.has_proofs_for(start._objective)  # pyright: ignore[reportPrivateUsage]
+
+
 def test_a_start_without_its_rows_gives_the_same_run_and_proves_nothing() -> None:
     oracle = stumps(2)
     start = run_of(oracle, 0.4)

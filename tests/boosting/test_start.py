@@ -85,6 +85,18 @@ def test_the_same_problem_again_stops_before_a_round() -> None:
     assert "rounds" in again._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.every(3)
+@pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
+def test_a_run_with_another_epsilon_keeps_the_upper_bound_of_its_start(formulation: str) -> None:
+    oracle = stumps(30)
+    first = boost(formulation, oracle, nu=6, epsilon=0.1, update="total")
+    for epsilon, nu in ((0.2, 6.0), (0.02, 6.0), (0.02, 5.0)):
+        limited = boost(formulation, oracle, nu=nu, epsilon=epsilon, update="total", start=first, max_rounds=1)
+        assert nu < 6.0 or limited.class_certificate.upper <= first.class_certificate.upper
+        verified = limited.verify_class(stumps(30)).upper
+        assert verified == pytest.approx(limited.class_certificate.upper, abs=1e-12)
+
+
 def test_a_projection_goes_on_as_if_it_had_not_stopped() -> None:
     oracle = stumps(60)
     half = boost("adaboost", oracle, max_rounds=15)

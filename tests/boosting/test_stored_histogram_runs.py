@@ -110,6 +110,16 @@ def test_a_run_in_parts_and_one_killed_after_every_evaluation_are_the_run_in_one
     assert run_kind(checkpoint) == run_kind(parts) == HISTOGRAM_KIND
 
 
+@pytest.mark.parametrize("formulation", ["erlpboost", "softboost"])
+def test_calls_whose_time_is_over_before_an_evaluation_come_to_the_end(formulation: str, tmp_path: Path) -> None:
+    X, y = examples(5, 60)
+    whole, checkpoint = histogram_run_of(X, y, formulation), tmp_path / "run.npz"
+    for number in range(1, whole.rounds):
+        assert histogram_run_of(X, y, formulation, checkpoint=checkpoint, time_limit=1e-9).rounds == number
+        assert len(StoredHistogramRun.load(checkpoint).snapshot.weights_by_iteration) == number
+    assert differences(histogram_run_of(X, y, formulation, checkpoint=checkpoint, time_limit=1e-9), whole) == []
+
+
 @pytest.mark.thorough
 @pytest.mark.every(3)
 @pytest.mark.parametrize("formulation", ["erlpboost", "softboost", "totalboost"])
@@ -195,7 +205,7 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
     ("change", "facts"),
     [
         ({"y": -1}, "other examples"),
-        ({"nu": 100.0}, r"'nu': 100\.0\b.*'nu': 80\.0\b"),
+        ({"nu": 100.0}, r"parameters nu = 100\.0\b.* with nu = 80\.0\b"),
         ({"formulation": "binary_erlpboost"}, r"\berlpboost\b.*\bbinary_erlpboost\b"),
         ({"update": "total"}, f"'{HISTOGRAM_KIND}'"),
         ({"rows": 399}, r"\b399\b.*\b400\b"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from plain_stumps import PlainStumps
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost
+from boostopt.boosting.run import checkpoint_writer, round_recorder
 from boostopt.boosting.run import run_file as saving
 from boostopt.boosting.run.run import Run
 from boostopt.boosting.run.stop_reason import StopReason
@@ -445,6 +447,16 @@ def test_a_checkpoint_of_another_run_is_refused(checkpoint: Path) -> None:
     assert "binary_erlpboost" in refusal(checkpoint, "binary_erlpboost")
 
 
+@pytest.mark.parametrize("update", ["total", "newton"])
+def test_paths_that_are_no_files_are_refused_in_words(update: str, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "run.npz")
+    for path, fact in ((tmp_path, "writable folder"), ("", "writable folder"), (tmp_path / ("x" * 300), "too long")):
+        with pytest.raises(DataError, match=fact):
+            boost("erlpboost", DecisionStumps(*examples(20)), nu=4, update=update, checkpoint=path)
+    with pytest.raises(DataError, match=r"writable folder; got '.*folder.run\.npz'"):
+        boost("erlpboost", DecisionStumps(*examples(20)), nu=4, update=update, checkpoint=tmp_path / "link")
+
+
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     boost("erlpboost", small(), nu=4, eta=50.0, max_rounds=3, checkpoint=path)
@@ -564,3 +576,26 @@ def test_the_clock_goes_on(checkpoint: Path) -> None:
     seconds = Run.load(checkpoint).trace["seconds"]
     run = boost("erlpboost", small(), nu=4, max_rounds=5, checkpoint=checkpoint)
     assert np.array_equal(run.trace["seconds"][:3], seconds) and (np.diff(run.trace["seconds"]) > 0).all()
+
+
+@pytest.mark.parametrize("update", ["total", "step"])
+def test_calls_whose_time_is_over_before_a_round_make_one_and_come_to_the_end(update: str, tmp_path: Path) -> None:
+    whole = boost("erlpboost", small(), nu=4, epsilon=0.2, max_rounds=5, update=update)
+    options: dict[str, Any] = {"nu": 4, "epsilon": 0.2, "max_rounds": 5, "update": update}
+    rounds = [
+        boost("erlpboost", small(), **options, time_limit=1e-9, checkpoint=tmp_path / "run.npz").rounds
+        for _ in range(whole.rounds + 1)
+    ]
+    assert rounds == [*range(1, whole.rounds + 1), whole.rounds]
+    again = boost("erlpboost", small(), **options, checkpoint=tmp_path / "run.npz")
+    assert np.array_equal(again.w, whole.w) and again.hypotheses == whole.hypotheses and again.reason == whole.reason
+
+
+def test_slow_rounds_are_stored_without_an_option_unless_writing_is_slow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_recorder, "MAX_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint_writer, "MAX_WRITING_SHARE", math.inf)
+    assert rounds_stored(tmp_path / "soon.npz", checkpoint_rounds=100) == [0, 1, 2, 3, 4, 5]
+    monkeypatch.setattr(checkpoint_writer, "MAX_WRITING_SHARE", 0.0)
+    assert rounds_stored(tmp_path / "late.npz", checkpoint_rounds=100) == [0, 1, 1, 1, 1, 1]

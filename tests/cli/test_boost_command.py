@@ -216,7 +216,7 @@ def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) 
     assert rest["rounds"] > 2 and rest["reached"] is True
     resumed_class, whole_class = rest["class"], whole["class"]
     assert max(resumed_class["lower"], whole_class["lower"]) <= min(resumed_class["upper"], whole_class["upper"])
-    refused(r"\bcheckpoint\b.*run\.npz.*'nu': 20\.0\b.*'nu': 12\.0\b", *arguments[:4], "--nu", "0.5", *arguments[6:])
+    refused(r"\bcheckpoint\b.*run\.npz.* nu = 20\.0\b.* nu = 12\.0\b", *arguments[:4], "--nu", "0.5", *arguments[6:])
 
 
 def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(

@@ -1289,3 +1289,38 @@ def test_an_interrupt_in_code_of_a_text_ends_with_the_status(tmp_path: Path) -> 
         env={**os.environ, "PYTHONPATH": path},
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "half of the results\n", "")
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys, threading
+
+class Interrupter:
+    def find_spec(self, name, *_):
+        if name == "boostopt._utils.lazy_names":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.argv = [sys.argv[1]]
+if sys.argv == ["boostopt"]:
+    import boostopt
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    for name in [name for name in sys.modules if name.startswith("boostopt")]:
+        del sys.modules[name]
+    thread = threading.Thread(target=__import__, args=("boostopt",))
+    thread.start()
+    thread.join()
+    del sys.modules["boostopt"], sys.modules["boostopt._utils.lazy_names"]
+sys.meta_path.insert(0, Interrupter())
+try:
+    import boostopt
+except KeyboardInterrupt:
+    print("as in any program")
+"""
+
+
+@pytest.mark.parametrize("program", ["-m", "boostopt", "training.py"])
+def test_an_interrupt_while_the_package_is_loaded_ends_the_command_line_without_a_traceback(program: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    expected = (0, "as in any program\n", "") if program == "training.py" else (130, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == expected

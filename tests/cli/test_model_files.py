@@ -70,6 +70,23 @@ def write(path: Path, about: Any, arrays: dict[str, Any]) -> Path:
     return path
 
 
+def test_reordered_weights_and_hypotheses_are_refused_although_each_field_is_valid(
+    saved_stumps: Path, tmp_path: Path
+) -> None:
+    about, arrays = contents(saved_stumps)
+    part = about["parts"][0]
+    weights = {**arrays, part["w"]["array"]: arrays[part["w"]["array"]][::-1]}
+    hypotheses = {**about, "parts": [{**part, "hypotheses": part["hypotheses"][::-1]}]}
+    for name, description, content in (("w.npz", about, weights), ("h.npz", hypotheses, arrays)):
+        with pytest.raises(DataError, match=rf"{name}; .*its digest is that of other content"):
+            load(write(tmp_path / name, description, content))
+    copy_of_model = load(write(tmp_path / "copy.npz", about, dict(reversed(arrays.items()))))
+    X, _ = examples()
+    np.testing.assert_array_equal(copy_of_model.decision_function(X), load(saved_stumps).decision_function(X))
+    del about["digest"]  # version 0.1.0 wrote none
+    np.testing.assert_array_equal(load(write(tmp_path / "old.npz", about, arrays)).predict(X), copy_of_model.predict(X))
+
+
 @pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore:boosting ended|no further hypothesis|the limit")
 @pytest.mark.parametrize("base", BASES)

@@ -15,7 +15,7 @@ import pytest
 from boostopt import DataError, MarginWarning, verify
 from boostopt.boosting.histogram_newton.histogram_run import HistogramRun
 from boostopt.boosting.run.run import Run
-from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators import MarginBoostClassifier, margin_boost
 from boostopt.estimators.training.binary_fit import LAST_MARGIN_FACTOR, FitSettings
 from boostopt.estimators.training.nu_by_margin import (
     CONSTANT_FACTOR,
@@ -185,6 +185,35 @@ def test_a_checkpoint_and_a_warm_start_keep_the_chosen_nu(tmp_path: Path) -> Non
         warnings.simplefilter("ignore", MarginWarning)
         again.fit(X, NOISY)
     assert again.nu_ == first_nu
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_with_other_limits_continues_with_the_share_of_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, short = fitted(NOISY), fitted(NOISY, max_iter=1, checkpoint=tmp_path / "run.npz")
+    assert short.nu_ != plain.nu_
+    with monkeypatch.context() as patch:
+        patch.setattr(margin_boost, "choose_nu_by_margin", lambda *arguments: pytest.fail("there was a search"))
+        full = fitted(NOISY, checkpoint=tmp_path / "run.npz")
+    again = fitted(NOISY, nu=short.nu_)
+    assert full.nu_ == short.nu_ and full.certificate_.gap <= 0.01
+    np.testing.assert_array_equal(full.decision_function(X), again.decision_function(X))
+
+
+@pytest.mark.thorough_cases("auto")
+@pytest.mark.parametrize("nu", ["margin", "auto"])
+def test_a_checkpoint_with_a_share_that_is_not_chosen_is_refused_with_both_shares(nu: str, tmp_path: Path) -> None:
+    fitted(ONE_STUMP, nu=0.37, checkpoint=tmp_path / "run.npz")
+    with pytest.raises(DataError, match=rf"parameters nu = .* with nu = 74\.0, eta = .* by nu='{nu}'"):
+        fitted(ONE_STUMP, nu=nu, checkpoint=tmp_path / "run.npz")
+
+
+def test_a_file_that_is_no_run_has_no_share(tmp_path: Path) -> None:
+    (tmp_path / "run.npz").write_bytes(b"no run")
+    with pytest.raises(DataError, match=r"run\.npz"):
+        fitted(ONE_STUMP, checkpoint=tmp_path / "run.npz")
+    assert (tmp_path / "run.npz").read_bytes() == b"no run"
 
 
 @pytest.mark.parametrize("nu", ["margin", "auto", 0.2])

@@ -16,7 +16,7 @@ import numpy as np
 
 from boostopt._utils.array_types import ExampleVector, HypothesisVector
 from boostopt._utils.blas_threads import limit_blas_threads
-from boostopt._utils.formatting import format_parameters
+from boostopt._utils.formatting import format_count, format_parameters
 from boostopt._utils.user_modules import text_digest
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
@@ -158,9 +158,10 @@ class HistogramRun(Run):
             return StoredHistogramRun(problem, detached(oracle), hypotheses, snapshot, reason, digest)
 
         keeps, loss_weights = options.history is not False, None if start is None else start.loss_weights
-        if start is not None and options.checkpoint is None and start.is_certified_for(problem, objective):
-            snapshot = replace(start.stored_run.snapshot, log=(), weights_by_iteration=())
-            return cls(make_stored_run(snapshot, certified_reason(problem)), oracle, rows, keeps, loss_weights)
+        if start is not None and start.has_proofs_for(objective):
+            snapshot = start.snapshot_for(problem)
+            if options.checkpoint is None and objective.unit * snapshot.bounds.gap <= problem.epsilon:
+                return cls(make_stored_run(snapshot, certified_reason(problem)), oracle, rows, keeps, loss_weights)
 
         with (
             limit_blas_threads(),
@@ -210,10 +211,15 @@ class HistogramRun(Run):
         has_bound = any(p.edge_function.edge_bound is not None for p in (self._reduced_problem, problem))
         return not has_bound and isinstance(oracle, Oracle) and self.is_over(oracle)
 
-    def is_certified_for(self, problem: Problem, objective: ExactObjective) -> bool:
-        """Return whether the bounds, which the rows prove, are within epsilon of a problem with an objective."""
-        gap = objective.unit * self.stored_run.snapshot.bounds.gap
-        return self._rows is not None and self._objective == objective and gap <= problem.epsilon
+    def snapshot_for(self, problem: Problem) -> Snapshot:
+        """Return the snapshot in which a run of a problem with the same objective begins: with both bounds."""
+        _, state = self.start_of(problem)
+        state = replace(state, level=min(state.level, problem.max_level))
+        return replace(self.stored_run.snapshot, state=state, log=(), weights_by_iteration=())
+
+    def has_proofs_for(self, objective: ExactObjective) -> bool:
+        """Return whether the rows prove the bounds, and the bounds are those of an objective: whatever its epsilon."""
+        return self._rows is not None and self._objective == objective
 
     @classmethod
     def from_file(cls, path: str | PathLike[str], formulation: Any = None) -> HistogramRun:
@@ -269,7 +275,8 @@ class HistogramRun(Run):
         except ValueError as failure:
             raise DifferentExamples(
                 f"the oracle must have the examples and the class of the run, {stored_oracle} with "
-                f"{stored_oracle.N} examples; got {reason_of(failure)}. Make the oracle from the same data, "
+                f"{format_count(stored_oracle.N, 'example')}; got {reason_of(failure)}. Make the oracle from "
+                "the same data, "
                 "with the same labels and weights."
             ) from failure
         verified = replace(stored_run, snapshot=replace(stored_run.snapshot, bounds=replace(bounds, lower=lower)))
@@ -562,7 +569,7 @@ def _load_checkpoint(
     if checkpoint is None:
         return None
     remove_partial_files(checkpoint)
-    if not Path(checkpoint).exists():
+    if not os.path.exists(checkpoint):
         return None
     stored_run, present_digest = (
         StoredHistogramRun.load(checkpoint, problem.formulation),

@@ -19,6 +19,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Int
 from boostopt._utils.files import Keys, write_atomically, write_npz
+from boostopt._utils.formatting import format_count, with_singular
 from boostopt._utils.json_values import (
     DESCRIPTION,
     parse_array,
@@ -361,7 +362,11 @@ def _run_from_json(content: Mapping[str, Any], formulation: Any) -> StoredHistog
         "histogram Newton does not support the problem",
     )
     oracle = OracleWithoutRows(
-        summary["words"], summary["N"], float(summary["total"]), summary["majority"], summary["reflexive"]
+        with_singular(summary["words"]),
+        summary["N"],
+        float(summary["total"]),
+        summary["majority"],
+        summary["reflexive"],
     )
     hypotheses = [hypothesis_from_state(state) for state in content["hypotheses"]]
     shape = content["splits"].shape
@@ -428,7 +433,10 @@ def _state_from_json(content: Mapping[str, Any], max_length: int) -> SolverState
 def _log_record_from_json(row: Sequence[Any]) -> EvaluationRecord:
     """Parse the record of an evaluation."""
     n_numbers = len(RECORD_KEYS.attributes)
-    require(len(row) == n_numbers, f"each of the glances must be {n_numbers} numbers; got {short_repr(list(row))}")
+    require(
+        len(row) == n_numbers,
+        f"each of the glances must be {format_count(n_numbers, 'number')}; got {short_repr(list(row))}",
+    )
     entries = dict(zip(RECORD_KEYS.attributes, row, strict=True))
     for name, value in entries.items():
         (parse_count if name in COUNTS else parse_bound)(value, f"glances.{name}")
@@ -451,7 +459,7 @@ def _upper_bound_from_json(content: Mapping[str, Any], splits: Sequence[Split]) 
 
 def _integer_weights_from_json(label: str, W: Array, max_length: int) -> Int[Array, " t"]:
     """Return integer weights of at most `max_length` hypotheses, with a sum of at most the scale of margins."""
-    require(len(W) <= max_length, f"{label} must have at most {max_length} weights; got {len(W)}")
+    require(len(W) <= max_length, f"{label} must have at most {format_count(max_length, 'weight')}; got {len(W)}")
     smallest, total = int(W.min(initial=0)), sum(W.tolist())
     requirement = f"whole numbers from 0 with a sum of at most 2^{MARGIN_BITS}"
     require(smallest >= 0, f"{label} must be {requirement}; got {smallest}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ def run_histogram_newton(request: BoostRequest) -> tuple[HistogramRun | None, Bo
     if inputs is None:
         return None, None
     file = options.checkpoint
-    if file is not None and Path(file).exists() and run_kind(file) != HISTOGRAM_KIND:
+    if file is not None and os.path.isfile(file) and run_kind(file) != HISTOGRAM_KIND:
         was_continued = _was_continued_from_histogram(file, request.formulation, options)
         return None, _with_histogram_columns(options) if was_continued else options
     run = HistogramRun.solve(*inputs, options)

@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int
+from boostopt._utils.formatting import format_count
 from boostopt.backends.base import Deadline
 from boostopt.boosting.boost_options import BoostOptions
 from boostopt.boosting.boosting_problem import Problem
@@ -172,6 +173,7 @@ class HistogramNewton:
     on_snapshot: Callable[[Snapshot], None] | None
     max_iterations: int | None
     columns_per_iteration: int
+    has_checkpoint: bool
     level: int
 
     def __init__(
@@ -193,6 +195,7 @@ class HistogramNewton:
             options.max_rounds,
             max(options.columns_per_round, MIN_COLUMNS),
         )
+        self.has_checkpoint: bool = options.checkpoint is not None
         self.deadline: Deadline = Deadline.after(None)
         self.splits: list[Split] = list[Split]() if snapshot is None else list(snapshot.pool)
         self.log: list[EvaluationRecord] = list[EvaluationRecord]() if snapshot is None else list(snapshot.log)
@@ -226,7 +229,7 @@ class HistogramNewton:
                     raise
                 # The bounds remain valid, the lower one except for the width of a bin, so the run ends with them.
                 error_text = f"{type(failure).__name__}: {reason_of(failure)}"
-                count = f"{self.n_iterations} evaluations on all rows"
+                count = f"{format_count(self.n_iterations, 'evaluation')} on all rows"
                 failed = f"{StopReason.FAILED_AFTER_PASSES} {count}: {error_text}"
                 self.stop_reason = f"{self.stop_reason}; {failed}" if self.stop_reason else failed
                 warnings.warn(
@@ -281,7 +284,7 @@ class HistogramNewton:
             state.spread,
         )
         iterate = evaluator.iterate(self.splits[: len(state.integer_weights)], state.integer_weights, state.weight_sum)
-        on_all_rows = evaluator.rows is self.rows
+        on_all_rows, n_earlier_iterations = evaluator.rows is self.rows, self.n_iterations
         while True:
             if on_all_rows:
                 self._state = state = replace(
@@ -292,6 +295,9 @@ class HistogramNewton:
                 )
                 if self.on_snapshot is not None:
                     self.on_snapshot(self.snapshot)
+                if self.has_checkpoint and self.deadline.passed and self.n_iterations > n_earlier_iterations:
+                    self.stop_reason = StopReason.TIME_LIMIT.value
+                    return iterate
             level = state.level
             evaluation = self._evaluate(evaluator, iterate, level)
             state = replace(state, n_iterations=state.n_iterations + 1)
@@ -403,7 +409,8 @@ class HistogramNewton:
             return certified_reason(self.problem)
         if interrupts.requested:
             return StopReason.INTERRUPTED.value
-        if self.deadline.passed:
+        # With a checkpoint, a step follows first: otherwise the next run would only repeat the evaluation.
+        if self.deadline.passed and not (on_all_rows and self.has_checkpoint):
             return StopReason.TIME_LIMIT.value
         return StopReason.ROUND_LIMIT.value if self._is_at_round_limit(on_all_rows) else ""
 

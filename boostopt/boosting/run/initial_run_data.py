@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -24,7 +25,7 @@ from boostopt.boosting.run.run_file import load, remove_partial_files
 from boostopt.boosting.run.run_state import OracleBounds, State
 from boostopt.boosting.run.trace import Trace
 from boostopt.boosting.run.weight_history import History
-from boostopt.errors import DataError, OptionError, reason_of
+from boostopt.errors import DataError, OptionError, reason_of, short_repr
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.matrix_oracle import EDGE_DOMAIN
 from boostopt.programs.boosting_spec import UpdateKind
@@ -43,7 +44,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
         remove_partial_files(checkpoint)
-        if Path(checkpoint).exists() and not ignore_checkpoint:
+        if os.path.exists(checkpoint) and not ignore_checkpoint:
             return _from_checkpoint(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= MAX_ROUNDS_WITH_HISTORY
@@ -64,12 +65,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, igno
         formulation_digest=text_digest(problem.formulation.source_file),
     )
     start = options.start
-    if start is None:
-        return record
-    if ignore_checkpoint:
-        bounds = _bounds_with_proof(bounds, recomputed_bounds(start.record.state.bounds, problem, oracle))
-        record = replace(record, state=_initial_state(problem, bounds))
-    return _warm_started(record, oracle, start.record, start.loaded)
+    return record if start is None else _warm_started(record, oracle, start.record, start.loaded)
 
 
 def _bounds_with_proof(bounds: OracleBounds, proof: OracleBounds) -> OracleBounds:
@@ -109,7 +105,9 @@ def _oracle_guarantee(oracle: Oracle, options: BoostOptions) -> float | None:
 def _warm_started(record: RunData, oracle: Oracle, earlier: RunData, is_loaded: bool) -> RunData:
     """Return a record that begins with the hypotheses and weights of an earlier run over the same class.
 
-    The margins of a loaded run are compared with those of its hypotheses.
+    The margins of a loaded run are compared with those of its hypotheses. The oracle is asked once, with the
+    distribution that proved the upper bound of the earlier run, moved into the domain of F: epsilon has no part in the
+    bound of this distribution.
     """
     if earlier.digest != oracle.digest:
         raise OptionError(
@@ -121,11 +119,13 @@ def _warm_started(record: RunData, oracle: Oracle, earlier: RunData, is_loaded: 
         check_stored_margins(earlier.pool, oracle)
     if not earlier.pool.t:
         return record
+    bounds = recomputed_bounds(earlier.state.bounds, record.problem, oracle)
+    state = _initial_state(record.problem, _bounds_with_proof(record.state.bounds, bounds))
     pool = ColumnPool(oracle.N)
     pool.restore(list(earlier.pool.hypotheses), earlier.pool.margins)
     # Without its state, an oracle that numbers its hypotheses would use the same numbers again.
     oracle.restore(earlier.oracle_state)
-    state = _with_weights_of(record.state, record.problem, pool, earlier.state)
+    state = _with_weights_of(state, record.problem, pool, earlier.state)
     return replace(record, pool=pool, state=state, oracle_state=oracle.state())
 
 
@@ -180,7 +180,7 @@ def _from_checkpoint(
     check_checkpoint_matches(
         checkpoint,
         ("text of the formulation", (record.formulation_digest or present_digest)[:12], present_digest[:12]),
-        ("examples and class", record.digest, oracle.digest),
+        ("examples and class", *_class_texts(record, oracle)),
         ("update", record.problem.update, problem.update),
         ("parameters", vars(saved.parameters), vars(present.parameters)),
         ("reference distribution", {"d0": saved.examples.d0}, {"d0": present.examples.d0}),
@@ -204,18 +204,36 @@ def _from_checkpoint(
     return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
 
 
+def _class_texts(record: RunData, oracle: Oracle) -> tuple[str, str]:
+    """Return the digests of the class of a record and of an oracle; in words if they differ."""
+    if record.digest == oracle.digest:
+        return record.digest, oracle.digest
+    return f"{record.oracle}, digest {record.digest}", f"{oracle}, digest {oracle.digest}"
+
+
 def check_checkpoint_matches(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:
-    """Raise DataError unless each (name, saved value, value of this run) has equal values."""
+    """Raise DataError unless each (name, saved value, value of this run) has equal values.
+
+    Of mappings, the message has the entries that differ.
+    """
     for name, saved, present in pairs:
-        if not _equal(saved, present):
+        if isinstance(saved, Mapping) and isinstance(present, Mapping):
+            keys = [key for key in {**present, **saved} if not _equal(saved.get(key), present.get(key))]
+            is_same, texts = not keys, [_in_words(keys, values) for values in (saved, present)]
+        else:
+            is_same, texts = _equal(saved, present), [str(saved), str(present)]
+        if not is_same:
             raise DataError(
-                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {present}; it is of a run "
-                f"with {saved}. Move the file away, or pass the path of a new file."
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {name} {texts[1]}; it is of a run "
+                f"with {texts[0]}. Move the file away, or pass the path of a new file."
             )
 
 
+def _in_words(keys: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the values of some keys as a text."""
+    return ", ".join(f"{key} = {short_repr(values.get(key))}" for key in keys)
+
+
 def _equal(x: Any, y: Any) -> bool:
-    """Return whether two numbers, strings or mappings of arrays are equal."""
-    if isinstance(x, Mapping) and isinstance(y, Mapping):
-        return x.keys() == y.keys() and all(np.array_equal(x[name], y[name]) for name in x)
-    return bool(x == y)
+    """Return whether two numbers, texts or arrays are equal."""
+    return bool(np.array_equal(x, y))

@@ -33,6 +33,9 @@ from boostopt.oracles.feature_validation import FeatureMatrix, evaluate
 from boostopt.oracles.labelled_examples import as_signs
 from boostopt.oracles.multiclass.multiclass_examples import check_class_labels
 
+MAX_CHECKPOINT_SECONDS = 60.0
+"""The largest number of seconds between checkpoints: a run that is killed repeats little more than a round of it."""
+
 
 @dataclass(eq=False)
 class TestSet:
@@ -133,7 +136,8 @@ class RunRecorder:
         """
         earlier = record.trace[-1].seconds if len(record.trace) else 0.0
         test = _test(options.test, options.at_zero, oracle)
-        return cls(options, _goals(problem, options.nus), test, earlier, show, CheckpointWriter(options))
+        checkpoints = CheckpointWriter(options, MAX_CHECKPOINT_SECONDS)
+        return cls(options, _goals(problem, options.nus), test, earlier, show, checkpoints)
 
     def record_round(self, record: RunData, oracle_seconds: float, update_seconds: float) -> None:
         """Add a round to the trace and the history, and write a checkpoint if it is due."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, HypothesisVector
-from boostopt._utils.formatting import format_interval, html_table
+from boostopt._utils.formatting import format_count, format_interval, html_table
 from boostopt._utils.immutable_arrays import as_immutable
 from boostopt.boosting.booster_names import resolve_formulation
 from boostopt.boosting.boosting_problem import Problem
@@ -389,7 +389,8 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.problem.formulation.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
+            f"Run({self.problem.formulation.name}: {format_count(self.rounds, 'round')}, "
+            f"{format_count(len(self.w), 'hypothesis', 'hypotheses')}, "
             f"{np.count_nonzero(self.w)} with weight; {self.reason})"
         )
 

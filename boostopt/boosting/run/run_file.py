@@ -26,9 +26,11 @@ from boostopt._utils.files import (
     lack_of,
     leftover_temporary_files,
     read_npz,
+    resolve_target,
     write_atomically,
     write_plain_npz,
 )
+from boostopt._utils.formatting import format_count
 from boostopt._utils.json_values import (
     DESCRIPTION,
     Reader,
@@ -311,8 +313,8 @@ def remove_partial_files(path: str | PathLike[str]) -> None:
     DataError
         The folder does not exist or is not writable, or its disk is full.
     """
-    target = Path(path)
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
+    target = Path(path) if os.path.isdir(path) else resolve_target(path)
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or os.path.isdir(target):
         raise DataError(
             f"expected the path of a file in a writable folder; got {str(target)!r}. "
             "Make the folder, or choose another place."
@@ -359,11 +361,23 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[RunData, t
 
 def run_kind(path: str | PathLike[str]) -> str:
     """Return the kind of the run in a file; "" if the file cannot be read."""
+    return str(_description(path).get("kind", ""))
+
+
+def stored_parameters(path: str | PathLike[str]) -> Mapping[str, Any]:
+    """Return the parameters of the run in a file as they are stored, unchecked; none if the file cannot be read."""
+    parameters = _description(path).get("given")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _description(path: str | PathLike[str]) -> Mapping[str, Any]:
+    """Return the description of a run in a file, unchecked; an empty one if the file cannot be read."""
     try:
         arrays = read_npz(check_path("path", path, DataError), (META,))
-        return str(json.loads(arrays[META].tobytes().decode())["kind"])
+        description = json.loads(arrays[META].tobytes().decode())
     except (OSError, DataError, *DECODING_ERRORS):
-        return ""
+        return {}
+    return description if isinstance(description, dict) else {}
 
 
 def read_run_file(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
@@ -407,7 +421,9 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
     try:
         return read()
     except FormulationRequired as failure:
-        raise DataError(f"expected the formulation of the run in {source}; {reason_of(failure)}.") from failure
+        raise DataError(
+            f"expected the formulation of the run in {source}; {reason_of(failure)}. Or pass the path of another file."
+        ) from failure
     except (BoostoptError, *DECODING_ERRORS) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
@@ -418,7 +434,7 @@ def decode_run(source: Path, read: Callable[[], T]) -> T:
 def _final(final: Mapping[str, Any], record: RunData) -> tuple[HypothesisVector, FinalWeights]:
     """Check the final weights of a run and return them with their kind."""
     w, kind = final["w"], final["weights"]
-    require(len(w) == record.pool.t, f"final.w must be {record.pool.t} weights; got {len(w)}")
+    require(len(w) == record.pool.t, f"final.w must be {format_count(record.pool.t, 'weight')}; got {len(w)}")
     return w, parse_choice(FinalWeights, "final.weights", kind)
 
 
@@ -589,8 +605,11 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
     state = State(**STATE.from_file(saved), bounds=_bounds(about["bounds"], problem, pool))
     N, t = pool.N, len(state.w)
     for name, part in (("m", state.m), ("d", state.d), *state.memory.items()):
-        require(np.shape(part) in ((), (N,)), f"state.{name} must have {N} numbers; got shape {np.shape(part)}")
-    require(t <= pool.t, f"state.w must have at most {pool.t} weights; got {t}")
+        require(
+            np.shape(part) in ((), (N,)),
+            f"state.{name} must have {format_count(N, 'number')}; got shape {np.shape(part)}",
+        )
+    require(t <= pool.t, f"state.w must have at most {format_count(pool.t, 'weight')}; got {t}")
     active = state.active
     is_known = active is None or bool(np.isin(active, np.arange(t)).all())
     require(is_known, f"state.active must be numbers of hypotheses below {t}; got {active}")
@@ -610,8 +629,10 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
         state = true_state
     if answer is not None:
         n_examples, n_weights = len(answer["d"]), len(answer["w"])
-        require(n_examples == N, f"state.answer.d must have {N} numbers; got {n_examples}")
-        require(1 <= n_weights <= pool.t, f"state.answer.w must have 1 to {pool.t} weights; got {n_weights}")
+        require(n_examples == N, f"state.answer.d must have {format_count(N, 'number')}; got {n_examples}")
+        require(
+            1 <= n_weights <= pool.t, f"state.answer.w must have 1 to {format_count(pool.t, 'weight')}; got {n_weights}"
+        )
         U = pool.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.before_last_answer.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
@@ -619,7 +640,9 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
         return state
     for name, longest in (("d", N), ("w", pool.t)):
         n_entries = 0 if start[name] is None else len(start[name])
-        require(n_entries <= longest, f"start.{name} must have at most {longest} numbers; got {n_entries}")
+        require(
+            n_entries <= longest, f"start.{name} must have at most {format_count(longest, 'number')}; got {n_entries}"
+        )
     unpacked = _unpack_start(start["backend"], start["state"])
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
@@ -629,7 +652,7 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Ora
     bounds = OracleBounds(**BOUNDS.from_file(saved))
     if bounds.d is None or not problem.has_class_bound:
         return replace(bounds, upper=math.inf, d=None)
-    require(len(bounds.d) == pool.N, f"bounds.d must have {pool.N} numbers; got {len(bounds.d)}")
+    require(len(bounds.d) == pool.N, f"bounds.d must have {format_count(pool.N, 'number')}; got {len(bounds.d)}")
     F, G = problem.class_pair
     d = F.project(bounds.d)
     pool_bound = F.value(d) + G.value(pool.margins.edges(d))

@@ -12,7 +12,7 @@ import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.files import Keys
-from boostopt._utils.formatting import html_table
+from boostopt._utils.formatting import format_count, html_table
 from boostopt._utils.result_data_frames import data_frame
 from boostopt.boosting.run.run_state import OracleBounds
 from boostopt.errors import OptionError
@@ -225,11 +225,11 @@ class Trace(Sequence[TraceRow]):
         return data_frame(self.to_dict())
 
     def __repr__(self) -> str:
-        return f"Trace({len(self)} rounds: {', '.join(self.columns)})"
+        return f"Trace({format_count(len(self), 'round')}: {', '.join(self.columns)})"
 
     def _repr_html_(self) -> str:
         rows = [[_cell(row, name) for name in SHOWN] for row in self._rows]
-        return html_table(f"{len(self)} rounds", rows, SHOWN)
+        return html_table(format_count(len(self), "round"), rows, SHOWN)
 
 
 def _cell(row: TraceRow, column: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from boostopt._utils.formatting import format_count
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, wrap_shell_commands
@@ -111,6 +112,9 @@ def _write_set(folder: str, options: SetOptions, json: bool) -> None:
         return
     entries: list[dict[str, Any]] = index["programs"]
     wide = [entry for entry in entries if not entry["interval"]["reached"]]
-    typer.echo(f"{folder}: {len(entries)} programs, {len(entries) - len(wide)} of them certified to {index['tol']:g}")
+    typer.echo(
+        f"{folder}: {format_count(len(entries), 'program')}, {len(entries) - len(wide)} of them certified to "
+        f"{index['tol']:g}"
+    )
     for entry in wide:
         typer.echo(f"wider: {entry['label']}, {result_text(entry)}")

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt._utils.files import Keys, lack_of
-from boostopt._utils.formatting import format_interval
+from boostopt._utils.formatting import format_count, format_interval
 from boostopt._utils.json_values import to_json_text
 from boostopt.backends.isolation.standard_output import stdout_to_stderr
 from boostopt.cli.application import command, console
@@ -223,7 +223,8 @@ def _missing_features_hint(names: tuple[str, ...], dataset: Dataset) -> str:
     extra = [name for name in dataset.features if name not in names]
     extra_text = f", and has {format_names_truncated(extra)}" if extra else ""
     return (
-        f". Of the {len(names)} features of the certificate, {dataset.name} lacks {format_names_truncated(missing)}"
+        f". Of the {format_count(len(names), 'feature')} of the certificate, {dataset.name} lacks "
+        f"{format_names_truncated(missing)}"
         f"{extra_text}. Pass a table with the columns of the certificate, in any order"
     )
 

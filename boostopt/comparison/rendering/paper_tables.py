@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
+from boostopt._utils.formatting import format_count
 from boostopt._utils.result_data_frames import latex_table
 from boostopt.backends.accuracy_profiles import is_named_profile
 from boostopt.comparison.failures import failure_texts
@@ -358,7 +359,8 @@ def _caption(results: SolveResults, has_profiles: bool) -> str:
         return f"{next(iter(results.programs))}. {seconds}: {solves}; ratio to the fastest, which is bold."
     failures = "" if limit is None else f"; a failure counts as {limit:g} s, the time limit, and makes it a lower bound"
     return (
-        f"{seconds}, over {len(results.programs)} programs: of each {solves}, of these the geometric mean, shifted by "
+        f"{seconds}, over {format_count(len(results.programs), 'program')}: of each {solves}, of these the "
+        "geometric mean, shifted by "
         f"{SHIFT_SECONDS:g} s{failures}; ratio to the fastest, which is bold; programs reached of all."
     )
 

@@ -156,7 +156,7 @@ def benchmark_progress(
         yield BenchmarkProgress(labels, total, budget, _do_nothing if progress is False else progress)
         return
     # No thread refreshes the line: no other work may run during a measured solve.
-    with status_line(f"{total} solves", no_refresh_thread=True) as show:
+    with status_line(format_count(total, "solve"), no_refresh_thread=True) as show:
         yield BenchmarkProgress(labels, total, budget, show=show)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, HypothesisVector, Int8
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import immutable_copy
 from boostopt._utils.validation import check_array, check_number
 from boostopt.backends.base import Backend
@@ -401,5 +402,5 @@ def _training_examples(
 
 def _select_rows(X: Any, rows: Any, N: int) -> Any:
     if X.shape[0] != N:
-        raise ProblemError(f"X must have the {N} rows of y; got {X.shape[0]}. Pass the training set.")
+        raise ProblemError(f"X must have the {format_count(N, 'row')} of y; got {X.shape[0]}. Pass the training set.")
     return X if len(rows) == N else X[rows]

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, HypothesisVector, Int8
+from boostopt._utils.formatting import format_count
 from boostopt.errors import ProblemError
 from boostopt.oracles.learners.classifier_hypotheses import class_name
 from boostopt.programs.loss_penalty_formulation import combine
@@ -139,7 +140,8 @@ def linear_program_of_model(
     coefficients = np.asarray(raw_coefficients, dtype=np.float64).ravel()
     if X.shape[1] != len(coefficients):
         raise ProblemError(
-            f"X must have the {len(coefficients)} features that the model was fitted to; got {X.shape[1]}. "
+            f"X must have the {format_count(len(coefficients), 'feature')} that the model was fitted to; got "
+            f"{X.shape[1]}. "
             "Pass the training set."
         )
     b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0

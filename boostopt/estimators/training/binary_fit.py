@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from boostopt._utils.array_types import ExampleVector
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import (
     check_choice,
     check_instance,
@@ -593,7 +594,7 @@ class FitSettings:
             return values
         if isinstance(self.nu, int) and self.nu > total * (1.0 + rounding_error):
             raise OptionError(
-                f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
+                f"nu must be at most the sum of the weights, {total:.10g}; got {format_count(self.nu, 'example')}. "
                 f"Pass fewer, or a share such as 0.1.{scaling_advice(total, N)}"
             )
         return {**values, "nu": float(self.nu) if isinstance(self.nu, int) else max(float(self.nu) * total, 1.0)}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 
+from boostopt._utils.formatting import format_count
 from boostopt.boosting.run.run import Run
 from boostopt.errors import OptionError, ProblemError, short_repr
 from boostopt.estimators.training.binary_fit import FitSettings
@@ -182,7 +183,8 @@ def predict_lazily(
 
     if X.shape[1] != model.n_features_in_:
         raise ProblemError(
-            f"X must have the {model.n_features_in_} features that the classifier was fitted to; got {X.shape[1]}. "
+            f"X must have the {format_count(model.n_features_in_, 'feature')} that the classifier was fitted "
+            f"to; got {X.shape[1]}. "
             "Select these columns of X."
         )
     return map_rows(X, getattr(without_runs(model), method), columns, sample_output)

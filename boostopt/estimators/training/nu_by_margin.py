@@ -16,16 +16,20 @@ on noisy rows a fit takes the longer, the smaller nu is.
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from boostopt.boosting.run.run import Run
+from boostopt.boosting.run.run_file import stored_parameters
 from boostopt.errors import require_not_none
 from boostopt.estimators.training.binary_fit import CLEAR_MARGIN, LAST_MARGIN_FACTOR, FitSettings
 from boostopt.estimators.training.margin_summary import NU_LIMIT_BINARY, NU_LIMIT_MULTICLASS
+from boostopt.estimators.training.training_data import WeightedExamples
 
 R = TypeVar("R")
 
@@ -73,6 +77,21 @@ def nu_candidates(*class_shares: Sequence[float]) -> list[float]:
     multiples = [limit * fraction for fraction in LIMIT_FRACTIONS]
     multiples += [] if len(class_shares[0]) > 2 else [min(limit * CONSTANT_FACTOR, 1.0)]
     return sorted({_round_share(share) for share in (first, *(share for share in multiples if share > first))})
+
+
+def share_of_checkpoint(
+    settings: FitSettings, examples: WeightedExamples, class_shares: Sequence[Sequence[float]], files: Sequence[Path]
+) -> float | None:
+    """Return the share of the first checkpoint of a fit with a share that is searched; None if there is none.
+
+    A search with other limits may choose another share, and the fit would not continue from its checkpoint.
+    """
+    stored_nus = [stored_parameters(file)["nu"] for file in files if "nu" in stored_parameters(file)]
+    for share in nu_candidates(*class_shares) if stored_nus and "nu" in settings.formulation.parameters else ():
+        nu = replace(settings, nu=share).scale_weights(examples)[1]["nu"]
+        if isinstance(stored_nus[0], int | float) and math.isclose(nu, stored_nus[0]):
+            return share
+    return None
 
 
 def choose_nu_by_margin(

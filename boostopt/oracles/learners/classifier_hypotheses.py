@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float, Num
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import ImmutableArrays
 from boostopt._utils.json_values import read_integer, read_text
 from boostopt.errors import ProblemError, short_repr, unknown_name
@@ -70,7 +71,7 @@ class Fitted(ImmutableArrays, FeatureHypothesis):
         if self.number < 0 or self.sign not in (-1, 1) or self.features < 1:
             raise ProblemError(
                 "a fitted hypothesis has a number from 0, the sign 1 or -1 and at least one feature; got number "
-                f"{self.number}, sign {self.sign}, {self.features} features. Correct that one."
+                f"{self.number}, sign {self.sign}, {format_count(self.features, 'feature')}. Correct that one."
             )
         if not (np.abs(self.training_values) <= 1).all():
             raise ProblemError(
@@ -143,7 +144,7 @@ def hypothesis_values(model: Any, values: str, X: Any, label: str = "") -> Float
     expected = (n, 2) if values == "predict_proba" else (n,)
     if raw.shape != expected:
         raise ProblemError(
-            f"{name} must return shape {expected}, for {n} examples of two classes; got {raw.shape}. "
+            f"{name} must return shape {expected}, for {format_count(n, 'example')} of two classes; got {raw.shape}. "
             "Pass a classifier that keeps to scikit-learn's conventions."
         )
     if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():

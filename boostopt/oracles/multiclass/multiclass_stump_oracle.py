@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Int, Int8
+from boostopt._utils.formatting import format_count
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
 from boostopt.oracles.feature_validation import FeatureMatrix
@@ -80,7 +81,7 @@ class MulticlassStumps(Oracle):
         self._sorted: PresortedFeatures = presort(self._examples.X)
 
     def __str__(self) -> str:
-        return f"decision stumps on {self._features} features with votes for {self._examples.K} classes"
+        return f"decision stumps on {format_count(self._features, 'feature')} with votes for {self._examples.K} classes"
 
     @property
     def N(self) -> int:

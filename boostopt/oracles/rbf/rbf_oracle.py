@@ -13,6 +13,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
 from boostopt._utils.files import Keys
+from boostopt._utils.formatting import format_count
 from boostopt._utils.json_values import parse_count, read_integer, read_text
 from boostopt._utils.validation import check_choice, check_flag, check_instance, check_optional, check_seed
 from boostopt.errors import ProblemError, unknown_name
@@ -77,7 +78,7 @@ class RBFHypothesis(FeatureHypothesis):
         )
 
     def __str__(self) -> str:
-        return f"RBF network {self.number}, {self.network.K} centres"
+        return f"RBF network {self.number}, {format_count(self.network.K, 'centre')}"
 
     def __repr__(self) -> str:
         return f"RBFHypothesis({self})"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, Int
+from boostopt._utils.formatting import format_count
 from boostopt._utils.immutable_arrays import as_immutable, immutable_copy
 from boostopt._utils.validation import check_positive, check_real_array
 from boostopt.errors import OptionError, ProblemError
@@ -110,7 +111,7 @@ class RegressionStumps(Oracle):
         self._scale: float = math.nextafter(self._radius + half_range, math.inf)
 
     def __str__(self) -> str:
-        return f"decision stumps on {self._features} features for numbers, radius {self._radius:.6g}"
+        return f"decision stumps on {format_count(self._features, 'feature')} for numbers, radius {self._radius:.6g}"
 
     @property
     def N(self) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.array_types import Array, ExampleVector, Int, Int8, Num, is_dask_collection
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_flag, check_integer, check_path
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
@@ -72,8 +73,8 @@ class StumpClass(BinnedClass):
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"
-        kind = "" if self.complete else f", at most {self._bins - 1} thresholds of each"
-        return f"decision stumps on {self._features} features, {directions}{kind}"
+        kind = "" if self.complete else f", at most {format_count(self._bins - 1, 'threshold')} of each"
+        return f"decision stumps on {format_count(self._features, 'feature')}, {directions}{kind}"
 
     def hypothesis_of(self, split: Split) -> Stump:
         return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)

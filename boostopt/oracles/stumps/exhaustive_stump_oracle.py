@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, ExampleVector, Float, UInt
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_flag
 from boostopt.errors import ProblemError, require_not_none
 from boostopt.oracles.base import Answer, GroupedOracle, Hypothesis, Query
@@ -68,7 +69,7 @@ class DecisionStumps(ExamplesOracle, BinnedOracle, GroupedOracle):
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"
-        return f"decision stumps on {self._features} features, {directions}"
+        return f"decision stumps on {format_count(self._features, 'feature')}, {directions}"
 
     def best(self, query: Query) -> Answer:
         """Return the stumps with the largest edges.

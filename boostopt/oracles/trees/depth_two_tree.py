@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.formatting import format_count
 from boostopt._utils.json_values import parse_integer, parse_real, read_entries, read_integer, read_number
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import StateDict
@@ -49,7 +50,7 @@ class DepthTwoTree(FeatureHypothesis):
             raise ProblemError(
                 "a tree has a feature from 0 to features - 1, a finite threshold, and stumps with the same number of "
                 f"features; got feature {self.feature}, threshold {self.threshold}, and stumps on {counts[0]} and "
-                f"{counts[1]} features. Correct that one."
+                f"{format_count(counts[1], 'feature')}. Correct that one."
             )
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt._utils.array_types import Array, ExampleVector, Int8, Num, is_dask_collection
+from boostopt._utils.formatting import format_count
 from boostopt._utils.validation import check_flag
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
@@ -87,13 +88,14 @@ class DepthTwoTrees(Oracle):
         if varying**2 * self.N > MAX_PAIR_ENTRIES:
             raise ProblemError(
                 f"trees of depth two search all pairs of features: the rows times the square of the varying features "
-                f"must be at most {MAX_PAIR_ENTRIES:.2g}; got {self.N} rows and {varying} features. Select features, "
+                f"must be at most {MAX_PAIR_ENTRIES:.2g}; got {format_count(self.N, 'row')} and "
+                f"{format_count(varying, 'feature')}. Select features, "
                 "or use stumps."
             )
 
     def __str__(self) -> str:
-        kind = "" if self._stumps.complete else f", at most {self._bins - 1} thresholds of each"
-        return f"decision trees of depth two on {self._features} features{kind}"
+        kind = "" if self._stumps.complete else f", at most {format_count(self._bins - 1, 'threshold')} of each"
+        return f"decision trees of depth two on {format_count(self._features, 'feature')}{kind}"
 
     @property
     def N(self) -> int:

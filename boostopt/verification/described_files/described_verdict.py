@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt._utils.formatting import format_count
 from boostopt.errors import BoostoptError, reason_of
 from boostopt.programs.program import Examples, Program
 from boostopt.verification.formulation_consistency import parameter_record, trusted_formulation
@@ -113,7 +114,10 @@ def _verdict(
 def check_margins(margins: Any, N: int, t: int, digest: str) -> None:
     """Reject a file of margins of another shape or with another digest than those of the caller."""
     if tuple(margins.shape) != (N, t):
-        reject(f"the certificate is of {N} examples and {t} hypotheses; the data are {tuple(margins.shape)}")
+        reject(
+            f"the certificate is of {N} examples and {format_count(t, 'hypothesis', 'hypotheses')}; the data "
+            f"are {tuple(margins.shape)}"
+        )
     if matrix_digest(margins) != digest:
         reject("the certificate is of another margin matrix: its digest differs")
 
