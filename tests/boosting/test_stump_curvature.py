@@ -40,7 +40,7 @@ def operator_and_matrix(
     G = gram(*arguments)
     UrU, Ur, r_sum = G[:-1, :-1], G[-1, :-1], float(G[-1, -1])
     H = centered_gram(UrU, Ur, r_sum) if is_centered else UrU
-    return operator_of(splits, cell_sums(*arguments), 1e-3, is_centered), 1e-3 * H
+    return operator_of(splits, cell_sums(*arguments, rows.total), 1e-3, is_centered), 1e-3 * H
 
 
 def random_rows(n: int, copied: bool = False) -> RowBlock:
@@ -67,7 +67,8 @@ def test_if_features_are_independent_the_preconditioner_is_the_inverse() -> None
     splits = [Split(j, code, (-1) ** code) for code in (2, 0, 1) for j in (1, 0, 2)]
     margins = np.zeros(rows.n, np.int32)
     table = np.full(N_BINS + 2, 7)
-    operator = operator_of(splits, cell_sums(rows, margins, MarginGrid.full(), table, splits), 0.5, False)
+    sums = cell_sums(rows, margins, MarginGrid.full(), table, splits, rows.total)
+    operator = operator_of(splits, sums, 0.5, False)
     for support in (np.ones(9, bool), np.arange(9) % 3 > 0, np.arange(9) == 4):
         z = np.random.default_rng(0).normal(size=9) * support
         np.testing.assert_allclose(operator.preconditioner(support)((operator @ z) * support), z, rtol=1e-6)

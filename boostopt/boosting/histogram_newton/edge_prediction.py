@@ -91,9 +91,10 @@ def _interpolated_changes(
         start = place[high] - counts[has_pool] - 1
         share = (first_places[has_pool] - start) / (place[low] - start)
         first_changes[has_pool] = share * (changes[low] + changes[high]) - changes[high]
-    known = np.zeros(len(changes) + 2 * n_features)
-    known[first_places], known[last_places], known[place[pool]] = first_changes, -first_changes, changes[pool]
-    is_known = np.zeros(len(known), bool)
+    place_changes = np.zeros(len(changes) + 2 * n_features)
+    place_changes[first_places], place_changes[last_places] = first_changes, -first_changes
+    place_changes[place[pool]] = changes[pool]
+    is_known = np.zeros(len(place_changes), bool)
     is_known[first_places] = is_known[last_places] = is_known[place[pool]] = True
     knots = np.flatnonzero(is_known)
-    return np.interp(place, knots, known[knots])
+    return np.interp(place, knots, place_changes[knots])
