@@ -308,7 +308,8 @@ def values_of_highs(path: Path, text: str) -> Values | None:
     Without empty lines: version 1.15 reads them without end beside names with spaces.
     """
     highs, copy = highspy.Highs(), path.with_name("for_highs.mps")
-    copy.write_bytes(re.sub(r"[\r\n][ \t\r\n]*\n", "\n", text).encode())
+    without_empty_lines = re.sub(r"[\r\n][ \t\r\n]*\n", "\n", f"\n{text}").removeprefix("\n")
+    copy.write_bytes(without_empty_lines.encode())
     highs.silent()
     if highs.readModel(str(copy)) != highspy.HighsStatus.kOk:
         return None

@@ -61,6 +61,7 @@ ENDATA
         ("a.mps", MPS.replace(" rhs cost", " need cost"), 17),  # HiGHS takes the set as a row
         ("a.mps", MPS.replace(" rhs cost -5", " cost -5"), 17),  # of another set, the one without a name
         ("a.mps", MPS.replace(" y ", " NAME ").replace("FR bnd NAME", "FR bnd y"), 12),  # HiGHS skips the line
+        ("a.mps", MPS.replace("rng limit", "NAME limit"), 19),  # HiGHS skips the line
         ("a.mps", MPS.replace("limit 2.5", "limit 2.5D0"), 19),  # HiGHS reads D in free MPS, and drops it in fixed
         ("a.mps", MPS + " x need 1\n", 25),
         ("a.mps", MPS.replace("ENDATA", "ENDATA MORE"), 24),

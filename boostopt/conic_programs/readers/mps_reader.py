@@ -38,6 +38,9 @@ MAX_PAIRS = 2
 ORDER = ("OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
 """Sections whose order the format fixes."""
 
+SKIPPED_SETS = ("NAME", "OBJSENSE", "QSECTION")
+"""Names of sets whose lines HiGHS takes as those of a section."""
+
 ROW_TYPES = ("N", "E", "L", "G")
 QUADRATIC_SECTIONS = ("QUADOBJ", "QSECTION", "QMATRIX")
 
@@ -310,6 +313,8 @@ def _number(lines: TextLines, text: str) -> float:
 
 
 def _check_set(lines: TextLines, content: _Content, section: str, name: str) -> None:
+    if name.upper() in SKIPPED_SETS:
+        raise lines.error(f"a set of {section} that is not called {name}: HiGHS skips its lines")
     if " " in name or name in (content.columns if section == "BOUNDS" else content.row_types):
         raise lines.error(f"a set of {section} whose name has no spaces and is that of no row and of no variable")
     if content.sets.setdefault(section, name) != name:
