@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from command_runner import document, refused
 from support.command_lines import run
+
+from boostopt import load_problem, save_problem
 
 THIRD = "NAME\nROWS\n N cost\n G row\nCOLUMNS\n x cost 1 row 3\nRHS\n rhs row 1\nENDATA\n"
 
@@ -179,8 +182,9 @@ def test_the_certificate_of_a_file_with_cones_is_saved_and_verified(tmp_path: Pa
 @pytest.mark.parametrize("options", [("--exact",), ()])
 def test_a_result_is_printed_before_a_file_is_refused(options: tuple[str, ...], tmp_path: Path) -> None:
     """A name with a control character has no place in a file."""
-    model = tmp_path / "third.mps"
-    model.write_text(THIRD.replace("NAME", "NAME a\x01b"))
+    text, model = tmp_path / "third.mps", tmp_path / "third.npz"
+    text.write_text(THIRD)
+    save_problem(replace(load_problem(text), name="a\x01b"), model)
     outcome = run("certify-problem", model, *options, "--save", tmp_path / "file.json")
     assert outcome.exit_code == 2
     assert "0.333" in outcome.stdout

@@ -290,7 +290,7 @@ def test_wrong_lines_are_named(tmp_path: Path, name: str, text: str, line: int) 
         ("a.mps", MPS.replace(" FR bnd y", " UP bnd x 5"), 22),  # HiGHS takes the first of two bounds, others the last
         ("a.mps", MPS.replace(" FR bnd y", " FR bnd x"), 22),
         ("a.mps", QPS.replace("QUADOBJ", "QSECTION need"), 24),  # quadratic terms of a row
-        ("a.mps", MPS.replace("ROWS", "OBJSENSE MAX\nOBJSENSE\n MIN\nROWS"), 5),  # one of two senses
+        ("a.mps", MPS.replace("ROWS", "OBJSENSE MAX\nOBJSENSE\n MIN\nROWS"), 4),  # one of two senses
         ("a.cbf", CBF.replace("Q 3", "Q \u00b3"), 18),  # a digit that is no number
         ("a.cbf", CBF + "VAR\n6 1\nF 6\n", 22),
         ("a.cbf", CBF.replace("1 2\n2", "1 3\n2"), 5),

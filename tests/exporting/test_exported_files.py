@@ -192,7 +192,8 @@ def test_a_program_is_bound_again_from_its_instance(tmp_path: Path, name: str) -
         path = tmp_path / "instance.npz"
         export(program, path)
         dataset = load_dataset(str(path))
-        arrays = np.load(path)
+        with np.load(path) as archive:
+            arrays = dict(archive)
         per_example = {name: arrays[name] for name in dataset.unread}
         command = certify_command_line(program, name)
         if command is None:

@@ -13,6 +13,7 @@ Programming Computation 8.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +24,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.conic_programs.readers.numbered_lines import MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.numbered_lines import MAX_UNLISTED, TextLines, count_number, finite_number
 from boostopt.conic_programs.readers.sparse_entries import dense_vector, sparse_columns
 from boostopt.errors import DataError
 
@@ -34,6 +35,9 @@ LINEAR_CONES = ("F", "L=", "L+", "L-")
 
 MIN_SIZES = {"Q": 1, "QR": 2, "EXP": 3}
 """Smallest number of entries of the other cones; an exponential cone has exactly three."""
+
+POWER_CONE = re.compile(r"@(0|[1-9][0-9]{0,8}):POW")
+"""A power cone and the number of its exponents."""
 
 MAX_VERSION = 3
 
@@ -146,17 +150,18 @@ def _add(lines: TextLines, values: dict[int, float], index: int, value: float, s
 
 def _read_cones(lines: TextLines, cones: list[tuple[str, int]], n_power_cones: int) -> int:
     """Read the cones of a section and return the number of their entries."""
-    total, count = lines.read_fields(
-        f"the number of entries and of cones, up to {MAX_COUNT:,}", count_number, count_number
-    )
+    expected = f"the number of entries, up to {MAX_UNLISTED:,}, and of cones"
+    total, count = lines.read_fields(expected, count_number, count_number)
+    if total > MAX_UNLISTED:
+        raise lines.error(expected)
     for _ in range(int(count)):
         fields = lines.read_line("a cone and its size").split()
         try:
             cone, size = fields[0], count_number(" ".join(fields[1:]))
         except ValueError:
             raise lines.error("a cone and its size") from None
-        if cone.startswith("@"):
-            is_valid = cone in {f"@{k}:POW" for k in range(n_power_cones)} and size == 3
+        if power_cone := POWER_CONE.fullmatch(cone):
+            is_valid = int(power_cone[1]) < n_power_cones and size == 3
         else:
             is_valid = cone in LINEAR_CONES or (cone in MIN_SIZES and size >= MIN_SIZES[cone])
             is_valid = is_valid and (cone != "EXP" or size == 3)

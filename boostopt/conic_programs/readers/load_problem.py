@@ -45,8 +45,8 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
     Raises
     ------
     DataError
-        There is no such file, its ending is unknown, or its content is not as the format states. Messages about
-        text formats name the line.
+        There is no such file, its ending is unknown, or its content is not as the format states, or tools read it as
+        different programs. Messages about a line of a text name the line.
     """
     file = check_path("path", path, DataError)
     suffix = file_suffix(file)
@@ -63,3 +63,7 @@ def load_problem(path: str | os.PathLike[str]) -> ConicProgram:
         return TEXT_READERS[suffix](file, text)
     except ProblemError as failure:
         raise DataError(f"{file}: expected numbers of a program; {failure}") from failure
+    except MemoryError as failure:
+        raise DataError(
+            f"{file}: expected a program that fits into the memory; got a larger one. State less."
+        ) from failure

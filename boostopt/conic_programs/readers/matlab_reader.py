@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import scipy.sparse
 from boostopt._utils.array_types import Array
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.conic_programs.readers.matlab_elements import check_elements
+from boostopt.conic_programs.readers.numbered_lines import MAX_UNLISTED
 from boostopt.errors import BoostoptError, DataError, reason_of
 
 INFINITY = 1e20
@@ -105,6 +107,8 @@ def _matrix(values: Any) -> Any:
     if not scipy.sparse.issparse(values):
         return scipy.sparse.csc_array(_real(values))
     sparse: Any = values
+    if max(sparse.shape) > MAX_UNLISTED:
+        raise ValueError(f"a sparse array of shape {sparse.shape}; at most {MAX_UNLISTED:,} rows and columns are read")
     sparse.data = _real(sparse.data)
     if hasattr(sparse, "check_format"):  # triples, which older SciPy returns, are checked when they are made
         sparse.check_format(full_check=True)  # SciPy's conversions write out of bounds for indices of a damaged file
@@ -112,7 +116,12 @@ def _matrix(values: Any) -> Any:
 
 
 def _vector(values: Any) -> Array:
-    return _real(_matrix(values).toarray() if scipy.sparse.issparse(values) else values).ravel()
+    if not scipy.sparse.issparse(values):
+        return _real(values).ravel()
+    sparse: Any = _matrix(values)
+    if math.prod(sparse.shape) > MAX_UNLISTED:
+        raise ValueError(f"a matrix of shape {sparse.shape} in place of a vector")
+    return _real(sparse.toarray()).ravel()
 
 
 def _real(values: Any) -> Array:

@@ -29,6 +29,18 @@ FORMAT_NAME = "MPS"
 FIXED_FIELDS = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 """Columns of the six fields of a line in fixed MPS, in which names may contain spaces."""
 
+FIXED_GAPS = ((0, 1), (3, 4), (12, 14), (22, 24), (36, 39), (47, 49), (61, None))
+"""Columns between them, which are empty in fixed MPS."""
+
+MAX_PAIRS = 2
+"""Largest number of pairs of a row and a number in a line; HiGHS skips further ones without a word."""
+
+ORDER = ("OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
+"""Sections whose order the format fixes."""
+
+SKIPPED_SETS = ("NAME", "OBJSENSE", "QSECTION")
+"""Names of sets whose lines HiGHS takes as those of a section."""
+
 ROW_TYPES = ("N", "E", "L", "G")
 QUADRATIC_SECTIONS = ("QUADOBJ", "QSECTION", "QMATRIX")
 
@@ -55,6 +67,10 @@ class _Content:
         Bounds that the file states, by variable.
     quadratic
         Entries of P by (variable, variable).
+    sections
+        Names of the sections that have begun.
+    layouts
+        "free" after a line that fixed MPS does not have, "fixed" after one that only fixed MPS has.
     sets
         The name of the set of right sides, ranges and bounds that is read: the first one. So is the sense.
     """
@@ -69,6 +85,8 @@ class _Content:
     lower: dict[int, float] = field(default_factory=dict)
     upper: dict[int, float] = field(default_factory=dict)
     quadratic: dict[tuple[int, int], float] = field(default_factory=dict)
+    sections: set[str] = field(default_factory=set)
+    layouts: set[str] = field(default_factory=set)
     sets: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -90,9 +108,9 @@ def read_mps(path: Path, text: str) -> ConicProgram:
         if not line[0].isspace():
             section, *rest = line.split(maxsplit=1)
             section = section.upper()
+            _begin_section(lines, content, line, section, rest[0] if rest else "")
             if section == "ENDATA":
                 return _program(content)
-            _begin_section(lines, content, section, rest[0] if rest else "")
         elif line.lstrip().startswith("*"):
             raise lines.error("a comment from the first column on: readers differ in whether others are comments")
         else:
@@ -100,12 +118,23 @@ def read_mps(path: Path, text: str) -> ConicProgram:
     raise lines.end_error("ENDATA at the end")
 
 
-def _begin_section(lines: TextLines, content: _Content, section: str, rest: str) -> None:
+def _begin_section(lines: TextLines, content: _Content, line: str, section: str, rest: str) -> None:
     if section not in SECTIONS:
-        raise lines.error(f"a section among {', '.join(SECTIONS)} and ENDATA")
+        raise lines.error(f"a section among {', '.join(SECTIONS)}")
+    if section in content.sections:
+        raise lines.error(f"one section {section}")
+    if section in ORDER and content.sections & set(ORDER[ORDER.index(section) + 1 :]):
+        raise lines.error(f"the sections {', '.join(ORDER)} in this order: HiGHS drops ranges and senses in others")
+    if section == "RANGES" and "RHS" not in content.sections:
+        raise lines.error("the section RHS before RANGES: HiGHS reads ranges without it as right sides")
+    if "OBJSENSE" in content.sections and "OBJSENSE" not in content.sets:
+        raise lines.error("MAX or MIN in the section OBJSENSE")
+    content.sections.add(section)
     if section == "NAME":
         content.name = rest.split()[0] if rest else ""
     elif section == "OBJSENSE" and rest:
+        if "\t" in line or rest.upper() not in ("MAX", "MIN"):
+            raise lines.error("spaces and MAX or MIN after OBJSENSE: HiGHS minimizes after a tab and longer words")
         _read_sense(lines, content, rest)
     elif section in QUADRATIC_SECTIONS:
         content.sets["QUADOBJ"] = "full" if section == "QMATRIX" else "triangle"
@@ -113,6 +142,11 @@ def _begin_section(lines: TextLines, content: _Content, section: str, rest: str)
             raise lines.error(f"quadratic terms of the objective {content.objective}")
     elif rest:
         raise lines.error(f"nothing after {section}, and spaces before the lines of a section")
+    elif section == "ENDATA":
+        if not content.sections >= {"ROWS", "COLUMNS"}:
+            raise lines.error("the sections ROWS and COLUMNS before ENDATA")
+        if lines.read_optional_line() is not None:
+            raise lines.error("nothing after ENDATA")
 
 
 def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
@@ -125,19 +159,23 @@ def _read_sense(lines: TextLines, content: _Content, line: str) -> None:
 
 
 def _read_row(lines: TextLines, content: _Content, line: str) -> None:
-    fields = _fields(line, lambda fields: len(fields) == 2)
+    fields = _fields(lines, content, line, lambda fields: len(fields) == 2)
     if len(fields) != 2 or fields[0].upper() not in ROW_TYPES or fields[1] in content.row_types:
         raise lines.error("a type N, E, L or G and the name of a new row")
     content.row_types[fields[1]] = fields[0].upper()
 
 
 def _read_column(lines: TextLines, content: _Content, line: str) -> None:
-    fields = _fields(line, lambda fields: len(fields) % 2 == 1 and _are_rows(content, fields[1::2]))
+    fields = _fields(lines, content, line, lambda fields: len(fields) % 2 == 1 and _are_rows(content, fields[1::2]))
     if any("MARKER" in part for part in fields):
         raise lines.error("continuous variables: without markers of integers")
     if len(fields) < 3 or len(fields) % 2 == 0:
         raise lines.error("a variable, and pairs of a row and an entry")
+    if fields[0].upper() in SECTIONS:
+        raise lines.error("a variable that is not called as a section: HiGHS skips it")
     j = content.columns.setdefault(fields[0], len(content.columns))
+    if j + 1 < len(content.columns):
+        raise lines.error(f"all entries of {fields[0]} together: HiGHS reads later ones as those of another variable")
     for row, entry in _pairs(lines, content, fields[1:]):
         if (row, j) in content.entries:
             raise lines.error(f"one entry for {fields[0]} in row {row}")
@@ -150,17 +188,17 @@ def _read_right_side(lines: TextLines, content: _Content, line: str) -> None:
 
 def _read_range(lines: TextLines, content: _Content, line: str) -> None:
     _read_row_numbers(lines, content, line, "RANGES", content.ranges)
-    if any(content.row_types[name] == "N" for name in content.ranges):
-        raise lines.error("ranges of rows of type E, L or G")
 
 
 def _read_row_numbers(lines: TextLines, content: _Content, line: str, section: str, numbers: dict[str, float]) -> None:
-    fields = _fields(line, lambda fields: _are_rows(content, fields[len(fields) % 2 :: 2]))
-    if len(fields) % 2:  # the name of the set may be left out
-        _check_set(lines, content, section, fields.pop(0))
+    fields = _fields(lines, content, line, lambda fields: _are_rows(content, fields[len(fields) % 2 :: 2]))
+    # The name of the set may be left out.
+    _check_set(lines, content, section, fields.pop(0) if len(fields) % 2 else "")
     for row, number in _pairs(lines, content, fields):
         if row in numbers:
             raise lines.error(f"one number for row {row}")
+        if content.row_types[row] == "N" and (section == "RANGES" or row != content.objective):
+            raise lines.error(f"{section} of rows of type E, L or G, or right sides of the objective")
         numbers[row] = number
 
 
@@ -170,14 +208,16 @@ def _read_bound(lines: TextLines, content: _Content, line: str) -> None:
     if kind in INTEGER_BOUNDS:
         raise lines.error("bounds of continuous variables")
     n_values = 1 if kind in BOUNDS_WITH_VALUES else 0
-    fields = _fields(line, lambda fields: len(fields) >= 2 + n_values and fields[-1 - n_values] in content.columns)
-    if kind in BOUNDS_WITHOUT_VALUES and len(fields) == 4:
-        fields.pop()  # a number without a meaning
-    if kind not in (*BOUNDS_WITH_VALUES, *BOUNDS_WITHOUT_VALUES) or len(fields) not in (2 + n_values, 3 + n_values):
+
+    def variable_of(fields: list[str]) -> str:
+        """Return the field of the variable; a number after a bound without one has no meaning."""
+        return fields[min(len(fields) - 1 - n_values, 2)] if 2 + n_values <= len(fields) <= 4 else ""
+
+    fields = _fields(lines, content, line, lambda fields: variable_of(fields) in content.columns)
+    variable = variable_of(fields)
+    if kind not in (*BOUNDS_WITH_VALUES, *BOUNDS_WITHOUT_VALUES) or not variable:
         raise lines.error("a type UP, LO, FX, FR, MI or PL, a set, a variable, and a number for the first three")
-    if len(fields) == 3 + n_values:
-        _check_set(lines, content, "BOUNDS", fields[1])
-    variable = fields[-1 - n_values]
+    _check_set(lines, content, "BOUNDS", fields[1] if len(fields) > 2 + n_values else "")
     if variable not in content.columns:
         raise lines.error("a variable of the section COLUMNS")
     _set_bound(lines, content, kind, content.columns[variable], _number(lines, fields[-1]) if n_values else 0.0)
@@ -198,8 +238,11 @@ def _state_once(lines: TextLines, bounds: dict[int, float], j: int, value: float
 
 
 def _read_quadratic(lines: TextLines, content: _Content, line: str) -> None:
-    fields = line.split()
-    if len(fields) != 3 or fields[0] not in content.columns or fields[1] not in content.columns:
+    def is_valid(fields: list[str]) -> bool:
+        return len(fields) == 3 and fields[0] in content.columns and fields[1] in content.columns
+
+    fields = _fields(lines, content, line, is_valid)
+    if not is_valid(fields):
         raise lines.error("two variables of the section COLUMNS and an entry")
     place = content.columns[fields[0]], content.columns[fields[1]]
     places = {place} if content.sets.get("QUADOBJ") == "full" else {place, place[::-1]}
@@ -224,18 +267,29 @@ SECTIONS: dict[str, Callable[[TextLines, _Content, str], None]] = {
     "QUADOBJ": _read_quadratic,
     "QSECTION": _read_quadratic,
     "QMATRIX": _read_quadratic,
+    "ENDATA": _refuse,
 }
 """Readers of the lines of each section."""
 
 
-def _fields(line: str, is_valid: Callable[[list[str]], bool]) -> list[str]:
-    """Return the fields between spaces; by the columns of fixed MPS where the former are not valid."""
-    fields = line.split()
-    if is_valid(fields):
-        return fields
-    fixed = [line[start:end].strip() for start, end in FIXED_FIELDS]
-    fixed = [part for part in fixed if part]
-    return fixed if is_valid(fixed) else fields
+def _fields(lines: TextLines, content: _Content, line: str, is_valid: Callable[[list[str]], bool]) -> list[str]:
+    """Return the fields between spaces; by the columns of fixed MPS where the former are not valid.
+
+    Then the file is fixed MPS, and all its lines must be.
+    """
+    fields = fixed = line.split()
+    if "\t" in line or any(line[start:end].strip() for start, end in FIXED_GAPS):
+        content.layouts.add("free")
+    else:
+        fixed = [part for start, end in FIXED_FIELDS if (part := line[start:end].strip())]
+    if fixed != fields and is_valid(fixed):
+        content.layouts.add("fixed")
+        if is_valid(fields):
+            raise lines.error("names whose spaces leave one meaning: fixed MPS has other fields than free MPS")
+        fields = fixed
+    if len(content.layouts) > 1:
+        raise lines.error("all lines in the columns of fixed MPS, for names have spaces")
+    return fields
 
 
 def _are_rows(content: _Content, names: Sequence[str]) -> bool:
@@ -243,6 +297,8 @@ def _are_rows(content: _Content, names: Sequence[str]) -> bool:
 
 
 def _pairs(lines: TextLines, content: _Content, fields: list[str]) -> Iterator[tuple[str, float]]:
+    if len(fields) > 2 * MAX_PAIRS:
+        raise lines.error(f"at most {MAX_PAIRS} pairs of a row and a number")
     for row, number in zip(fields[::2], fields[1::2], strict=True):
         if row not in content.row_types:
             raise lines.error(f"a row of the section ROWS in place of {row}")
@@ -251,12 +307,16 @@ def _pairs(lines: TextLines, content: _Content, fields: list[str]) -> Iterator[t
 
 def _number(lines: TextLines, text: str) -> float:
     try:
-        return finite_number(text.upper().replace("D", "E"))
+        return finite_number(text)
     except ValueError:
-        raise lines.error(f"a finite number in place of {text}") from None
+        raise lines.error(f"a finite decimal number in place of {text}") from None
 
 
 def _check_set(lines: TextLines, content: _Content, section: str, name: str) -> None:
+    if name.upper() in SKIPPED_SETS:
+        raise lines.error(f"a set of {section} that is not called {name}: HiGHS skips its lines")
+    if " " in name or name in (content.columns if section == "BOUNDS" else content.row_types):
+        raise lines.error(f"a set of {section} whose name has no spaces and is that of no row and of no variable")
     if content.sets.setdefault(section, name) != name:
         raise lines.error(f"one set of {section}, {content.sets[section]}")
 
@@ -277,7 +337,7 @@ def _program(content: _Content) -> ConicProgram:
         lower=dense_vector(content.lower, n),
         upper=dense_vector(content.upper, n, default=np.inf),
         P=sign * sparse_columns([(i, j, entry) for (i, j), entry in content.quadratic.items()], (n, n)),
-        offset=-sign * content.right_sides.get(objective or "", 0.0),
+        offset=-sign * content.right_sides.get(objective or "", 0.0) + 0.0,
         is_maximized=content.is_maximized,
         name=content.name,
         column_names=tuple(content.columns),

@@ -74,6 +74,8 @@ def _program(arrays: Mapping[str, Any]) -> ConicProgram:
     if expected != set(arrays):
         raise ValueError(f"absent or too many: {', '.join(sorted(expected ^ set(arrays)))}")
     n = int(_typed(arrays, "n", "iu").item())
+    if arrays["c"].shape != (n,):
+        raise ValueError(f"c must have {n} numbers; got shape {arrays['c'].shape}")
     is_maximized = _typed(arrays, "is_maximized", "b").item()
     return ConicProgram(
         A=_matrix(arrays, "A", n),

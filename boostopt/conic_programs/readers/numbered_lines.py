@@ -19,10 +19,19 @@ NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 """A decimal number. Python's `float` also takes 1_0, digits of other alphabets, inf and nan."""
 
 MAX_COUNT = 10**8
-"""Largest number of entries that a file may state without listing them: arrays of this size fit into the memory."""
+"""Largest count or index in a file."""
+
+MAX_UNLISTED = 10**7
+"""Largest number of entries that a file may state without listing them: arrays of this size take about 1 GB."""
 
 LINE_ENDS = re.compile(r"\r\n|\n|\r")
 """Ends of lines. `str.splitlines` also splits at characters that comments and names may contain."""
+
+SPACES = " \t"
+"""Spaces of lines; a line with other ones is refused."""
+
+LONE_RETURN = re.compile(r"\r(?!\r*\n)")
+"""A carriage return that ends a line for some tools, and is a space for others."""
 
 
 class TextLines:
@@ -40,17 +49,31 @@ class TextLines:
         Characters; a line that begins with one of them is a comment.
     is_stripped
         Whether lines are read without the spaces around them. Else a comment begins in the first column.
+
+    Raises
+    ------
+    DataError
+        Some lines end with a carriage return alone, and others with a line feed.
     """
 
     def __init__(self, path: Path, text: str, format_name: str, comment_marks: str, is_stripped: bool = True) -> None:
-        self._path, self._format_name = path, format_name
+        self._path, self._format_name, self._comment_marks = path, format_name, comment_marks
+        strip = str.strip if is_stripped else str.rstrip
         self._lines: Iterator[tuple[int, str]] = (
             (number, line)
             for number, full_line in enumerate(LINE_ENDS.split(text), start=1)
-            if (line := full_line.strip() if is_stripped else full_line.rstrip()) and line[0] not in comment_marks
+            if (line := strip(full_line, SPACES)) and line[0] not in self._comment_marks
         )
         self._number: int = 0
         self._line: str = ""
+        if "\n" in text and (lone := LONE_RETURN.search(text)) is not None:
+            lines = LINE_ENDS.split(text[: lone.start()])
+            self._number, self._line = len(lines), lines[-1]
+            raise self.error("one end of all lines, for tools differ in whether a carriage return ends a line")
+
+    def end_comments(self) -> None:
+        """Return lines that begin with the mark of a comment from now on."""
+        self._comment_marks = ""
 
     def read_line(self, expected: str) -> str:
         """Return the next line.
@@ -66,11 +89,19 @@ class TextLines:
         return line
 
     def read_optional_line(self) -> str | None:
-        """Return the next line, or None at the end of the file."""
+        """Return the next line, or None at the end of the file.
+
+        Raises
+        ------
+        DataError
+            It has a character that is neither printable nor a space, which tools read as a space or as a letter.
+        """
         numbered_line = next(self._lines, None)
         if numbered_line is None:
             return None
         self._number, self._line = numbered_line
+        if not self._line.replace("\t", " ").isprintable():
+            raise self.error("printable characters, spaces and tabs")
         return self._line
 
     def read_fields(self, expected: str, *types: Callable[[str], T]) -> list[T]:

@@ -16,7 +16,15 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.conic_programs.conic_program import ConeConstraint, ConicProgram
-from boostopt.conic_programs.readers.numbered_lines import LINE_ENDS, MAX_COUNT, TextLines, count_number, finite_number
+from boostopt.conic_programs.readers.numbered_lines import (
+    LINE_ENDS,
+    MAX_COUNT,
+    MAX_UNLISTED,
+    NUMBER,
+    TextLines,
+    count_number,
+    finite_number,
+)
 from boostopt.conic_programs.readers.sparse_entries import sparse_columns
 from boostopt.errors import DataError
 
@@ -32,6 +40,9 @@ MAX_SIZE_LENGTH = 30
 """Largest number of characters of a block size; Python refuses to convert thousands of digits."""
 
 BLOCK_SIZE = re.compile(r"[-+]?0*[1-9][0-9]*")
+
+LEADING_NUMBER = re.compile(r"([0-9]+)(?![\w.])")
+"""A number of variables or of blocks, which a comment may follow."""
 
 
 def read_sdpa(path: Path, text: str) -> ConicProgram:
@@ -55,6 +66,7 @@ def read_sdpa(path: Path, text: str) -> ConicProgram:
         )
     lines = TextLines(path, SEPARATORS.sub(" ", text), FORMAT_NAME, '*"')
     n = _leading_number(lines, "the number of variables")
+    lines.end_comments()
     n_blocks = _leading_number(lines, "the number of blocks")
     sizes = _integers(lines, n_blocks)
     costs = _costs(lines, n)
@@ -121,24 +133,31 @@ class _Block:
 
 
 def _leading_number(lines: TextLines, expected: str) -> int:
-    match = re.match(r"([0-9]+)(?![\w.])", lines.read_line(expected))
+    first, *rest = lines.read_line(expected).split()
+    match = LEADING_NUMBER.match(first)
     try:
         number = 0 if match is None else count_number(match[1])
     except ValueError:
         number = 0
-    if number < 1:
+    if number < 1 or _begins_with_number(rest):
         raise lines.error(f"{expected}, from 1 to {MAX_COUNT:,}")
     return number
 
 
+def _begins_with_number(fields: list[str]) -> bool:
+    """Return whether a number stands where a comment may begin."""
+    return bool(fields) and NUMBER.fullmatch(fields[0]) is not None
+
+
 def _integers(lines: TextLines, count: int) -> list[int]:
     expected = f"the sizes of {count} blocks"
-    fields = lines.read_line(expected).split()[:count]
-    if len(fields) != count or not all(BLOCK_SIZE.fullmatch(size) for size in fields):
+    fields = lines.read_line(expected).split()
+    fields, rest = fields[:count], fields[count:]
+    if len(fields) != count or not all(map(BLOCK_SIZE.fullmatch, fields)) or _begins_with_number(rest):
         raise lines.error(expected)
     sizes = [int(size) for size in fields if len(size) <= MAX_SIZE_LENGTH]
-    if len(sizes) != count or sum(size**2 if size > 0 else -size for size in sizes) > MAX_COUNT:
-        raise lines.error(f"{expected} with at most {MAX_COUNT:,} entries in all")
+    if len(sizes) != count or sum(size**2 if size > 0 else -size for size in sizes) > MAX_UNLISTED:
+        raise lines.error(f"{expected} with at most {MAX_UNLISTED:,} entries in all")
     return sizes
 
 
