@@ -20,6 +20,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import escape_unprintable
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.arithmetic.affine_forms import (
@@ -298,7 +299,8 @@ class ReadProblem:
             places = np.flatnonzero(variable.positions == j)
             if len(places):
                 index = np.unravel_index(places[0], variable.variable.shape) if variable.variable.shape else ()
-                return f"{variable.variable.name()}{list(map(int, index)) if index else ''}"
+                name = escape_unprintable(variable.variable.name())
+                return f"{name}{list(map(int, index)) if index else ''}"
         raise IndexError(j)
 
     def point_of_values(self) -> Float[Array, " n"] | None:
