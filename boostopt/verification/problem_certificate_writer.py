@@ -417,8 +417,9 @@ def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Pr
 
 def _multipliers_of_least_violation(read: ReadProblem, problem: Problem) -> Iterator[Multipliers]:
     """Yield multipliers without the objective near those of the least violation of the constraints."""
+    widths = WIDTHS if read.nodes else WIDTHS[:1]  # distances from kinks of atoms
     for proposal in least_violations(read):
-        for width in WIDTHS:
+        for width in widths:
             for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width):
                 yield from multipliers
 
