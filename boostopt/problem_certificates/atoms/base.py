@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -329,6 +329,10 @@ class Function(ABC):
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return a point near u at which the function has a value, for u next to a closed domain; else u."""
         return u
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        """Return lower limits of the domain, by the position among `count` arguments."""
+        return {}
 
     @abstractmethod
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +84,9 @@ class RelativeEntropy(Function):
             return NOT_A_NUMBER
         total = x * (x / y).log() if x > 0 else -entropy(x) - x * y.log()
         return total - x + y if self.is_divergence else total
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return {0: 0.0, 1: 0.0}
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         if u[-1] > 0:
@@ -221,6 +224,9 @@ class QuadraticOverLinear(Function):
     def value(self, u: Sequence[Ball]) -> Ball:
         *x, y = u
         return weighted_sum(x, x) / y if y > 0 else NOT_A_NUMBER
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return {count - 1: 0.0}
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         if u[-1] > 0:
@@ -438,6 +444,9 @@ class Mean(Function):
     @abstractmethod
     def relative_curvature(self, v: Float[Array, "m k"]) -> Float[Array, "m k k"]:
         """Return minus the Hessian of phi in relative changes of v."""
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return dict.fromkeys(range(count), 0.0)
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         return np.maximum(u, 0.0)

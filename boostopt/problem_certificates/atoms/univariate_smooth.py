@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +64,10 @@ class SmoothFunction(Function):
 
     is_positive = False
     infimum: float = -math.inf
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        limit = 0.0 if self.is_positive else self.infimum
+        return {0: limit} if math.isfinite(limit) else {}
 
     @abstractmethod
     def float_slope(self, v: Any) -> Any:

@@ -53,6 +53,7 @@ class Propagation(Box):
 
     def __init__(self, problem: ReadProblem, level: float = math.inf, right_side_change: float = 0.0) -> None:
         self.problem = problem
+        self._has_level = math.isfinite(level)
         rest = np.full(problem.n_values - problem.n, np.inf)
         super().__init__(np.concatenate([problem.lower, -rest]), np.concatenate([problem.upper, rest]))
         self._rows = list(self._constraint_rows(level, right_side_change))
@@ -71,9 +72,14 @@ class Propagation(Box):
         return bool(np.isfinite(self.box[0]).all() and np.isfinite(self.box[1]).all())
 
     def run(self) -> None:
-        """Improve the bounds until all bounds of x are finite, or none improves."""
+        """Improve the bounds until all bounds of x are finite, or none improves.
+
+        Where no point is known, one more pass says whether a box contains none, by the domains of atoms.
+        """
         for _ in range(MAX_ROUNDS):
             if self.is_empty or self.is_bounded:
+                if not self._has_level:
+                    self._pass()
                 return
             if not self._pass():
                 break

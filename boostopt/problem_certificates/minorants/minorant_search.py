@@ -18,6 +18,7 @@ from boostopt.errors import format_names
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.bounds_from_minorants import CoordinateBounds
+from boostopt.problem_certificates.faces.domain_constraints import with_domains
 from boostopt.problem_certificates.faces.implied_equations import with_null_vectors
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations, optimum_by_solver, solved_again
@@ -336,8 +337,12 @@ def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, 
 
 
 def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float, has_relaxation: bool = False) -> bool:
-    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
-    for copied, x in least_violations(read):
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation.
+
+    Domains of atoms count as constraints.
+    """
+    domains = with_domains(read)
+    for copied, x in least_violations(read if domains is None else domains.read):
         point = float_point(copied, x)
         for width in WIDTHS[:3]:
             for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):

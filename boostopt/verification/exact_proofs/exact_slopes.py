@@ -20,6 +20,7 @@ from boostopt.verification.problem_kernel.atoms import (
     Divergence,
     Entropy,
     EuclideanNorm,
+    Exponential,
     GeometricMean,
     HuberLoss,
     LargestAbsoluteValue,
@@ -28,6 +29,7 @@ from boostopt.verification.problem_kernel.atoms import (
     LogSumExp,
     Perspective,
     PNorm,
+    Power,
     PowerMean,
     QuadraticForm,
     RelativeEntropy,
@@ -76,6 +78,8 @@ def group_slopes(atom: Any, slopes: Sequence[float], inset: float, is_snapped: b
     for kinds, rule in _RULES:
         if isinstance(atom, kinds):
             return rule(atom, values, Fraction(inset), is_snapped)
+    if is_snapped and isinstance(atom, Exponential | Power):  # the infimum at the slope 0 may be attained nowhere
+        values = [ZERO if abs(value) < SNAP_TOL else value for value in values]
     return GroupSlopes(values, [({i: ONE}, max(abs(float(value)), 1e-12)) for i, value in enumerate(values)])
 
 
