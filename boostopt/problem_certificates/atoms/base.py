@@ -319,6 +319,8 @@ class Function(ABC):
     """True if values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
     needs_bounds: bool = False
     """True if the minorants depend on bounds of the arguments."""
+    has_box_domain: bool = False
+    """True if the domain has all arguments above `domain_limits`, and perhaps some of these."""
     has_semidefinite_domain: bool = False
     """True if the argument is a matrix that must be positive semidefinite."""
 

@@ -43,6 +43,7 @@ class Extreme(Function):
         1 for the largest, -1 for the smallest.
     """
 
+    has_box_domain = True
     is_nondecreasing = True
     has_kinks = True
     is_of_largest_entries = True
@@ -116,6 +117,7 @@ class SumOfLargest(Function):
         k, an exact number.
     """
 
+    has_box_domain = True
     is_nondecreasing = True
     has_kinks = True
     is_of_largest_entries = True

@@ -164,6 +164,7 @@ def _total_entropy(p: Sequence[Ball]) -> Ball:
 class LogSumExp(Function):
     """log(sum exp(u)); CVXPY's `log_sum_exp`. The minorant of p in the simplex is <p, u> plus the entropy of p."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -217,6 +218,8 @@ class QuadraticOverLinear(Function):
 
     The minorant of w is 2 <w, x> - |w|^2 y. It touches where x = y w.
     """
+
+    has_box_domain = True
 
     is_homogeneous = True
     sign = 1
@@ -314,6 +317,8 @@ class QuadraticForm(Function):
     P
         The matrix, in C order. Its symmetric part counts.
     """
+
+    has_box_domain = True
 
     float_matrix: Array
     signed_matrix: list[Any]

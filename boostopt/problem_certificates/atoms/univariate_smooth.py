@@ -146,6 +146,7 @@ class SmoothFunction(Function):
 class Exponential(SmoothFunction):
     """The exponential function; CVXPY's `exp`."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -190,6 +191,7 @@ class ProductWithExponential(SmoothFunction):
     nothing is assumed of the sign of u, which CVXPY requires to be non-negative.
     """
 
+    has_box_domain = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -345,6 +347,7 @@ class Entropy(SmoothFunction):
 class LogisticLoss(SmoothFunction):
     """log(1 + exp(u)); CVXPY's `logistic`."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -389,6 +392,7 @@ class HuberLoss(SmoothFunction):
         M >= 0, a ball. For M = 0 the loss is 0 everywhere.
     """
 
+    has_box_domain = True
     sign = 1
 
     def __init__(self, threshold: Ball) -> None:
@@ -476,6 +480,7 @@ class RealPower(SmoothFunction):
         self.is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
         self.is_power_of_two = self.is_even and p.numerator.bit_count() == 1
         self.is_positive = not self.is_even
+        self.has_box_domain: bool = self.is_power_of_two
         self.infimum: float = 0.0 if p < 0 else -math.inf
         self.sign = 1 if p > 1 or p < 0 else -1
         self.has_sublinear_growth: bool = self.sign < 0
