@@ -53,6 +53,7 @@ from boostopt.problem_certificates.cone_proofs.conic_program_proof import (
     smaller_answer,
 )
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
+from boostopt.problem_certificates.faces.domain_constraints import with_domains
 from boostopt.problem_certificates.faces.implied_equations import (
     with_affine_pieces,
     with_implied_equations,
@@ -617,6 +618,10 @@ def _certify_values(
     if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
         search = FeasiblePointSearch(pieces, tolerance)
         feasible = search.run(x)
+    if feasible is None and not search.is_contradictory and (domains := with_domains(read)) is not None:
+        # Limits of domains are constraints that count as equations, too, where no point has slack.
+        search_in_domains = FeasiblePointSearch(with_implied_equations(domains.read), tolerance)
+        feasible = search_in_domains.run(x)
     change = 0.0 if feasible is None else feasible.right_side_change
     interval.upper = math.inf if feasible is None else feasible.upper
     box = Propagation(read, interval.upper, change)
