@@ -316,7 +316,7 @@ class Function(ABC):
     is_nondecreasing: bool = False
     """True if the value does not decrease if an argument increases, and keeps the domain."""
     has_sublinear_growth: bool = False
-    """True if values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
+    """True if values grow beyond all bounds, perhaps with the asymptotic slope 0, if all arguments do."""
     needs_bounds: bool = False
     """True if the minorants depend on bounds of the arguments."""
     has_box_domain: bool = False
@@ -424,6 +424,13 @@ class Function(ABC):
         if all(change == 0 for change in changes):
             return ZERO
         return self.value(changes) if self.is_homogeneous else NOT_A_NUMBER
+
+    def grows(self, is_growing: Sequence[bool], changes: Sequence[Ball]) -> bool:
+        """Return whether values grow beyond all bounds, given which arguments do, and bounds of their changes.
+
+        The function has the asymptotic slope 0 along the changes.
+        """
+        return self.has_sublinear_growth and all(is_growing)
 
     def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
         """Return the CVXPY constraints that slopes, shape (m,), are asymptotic ones along changes, shape (m, k).

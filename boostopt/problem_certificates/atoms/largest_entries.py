@@ -51,6 +51,7 @@ class Extreme(Function):
 
     def __init__(self, sign: int) -> None:
         self.sign = sign
+        self.has_sublinear_growth: bool = sign < 0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return self.sign * largest([self.sign * entry for entry in u])

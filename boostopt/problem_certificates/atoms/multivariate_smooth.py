@@ -434,6 +434,7 @@ class QuadraticForm(Function):
 class Mean(Function):
     """A concave, homogeneous mean of non-negative numbers. The parameters of a group are the point v of its tangent."""
 
+    has_sublinear_growth = True
     is_nondecreasing = True
     is_homogeneous = True
     sign = -1

@@ -533,7 +533,7 @@ class RealPower(SmoothFunction):
         ratio = slope / self.exponent
         if self.is_even:
             return (1 - self.exponent) * size_power(abs(ratio), self.exponent / (self.exponent - 1))
-        return (1 - self.exponent) * ratio ** (self.exponent / (self.exponent - 1)) if ratio > 0 else NOT_A_NUMBER
+        return (1 - self.exponent) * positive_power(ratio, self.exponent / (self.exponent - 1))
 
     def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
         return unit_rows(count) if self.p > 0 and self.sign > 0 else None

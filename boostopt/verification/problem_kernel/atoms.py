@@ -66,7 +66,7 @@ class Atom(ABC):
     has_open_domain: bool = False
     """True if no point of the domain lies on its boundary, nor do points of the cones that solvers use for f."""
     has_sublinear_growth: bool = False
-    """True if f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
+    """True if f is concave, and grows beyond all bounds if all its numbers do."""
 
     @property
     def sign(self) -> int:
@@ -108,6 +108,13 @@ class Atom(ABC):
     def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
         """Return the slopes that the numbers of a file mean: themselves, for most atoms."""
         return s
+
+    def grows(self, is_growing: Sequence[bool], a: Vector) -> bool:
+        """Return whether f grows beyond all bounds, given which numbers do, and bounds of their changes.
+
+        f has the asymptotic slope 0 along the changes.
+        """
+        return self.has_sublinear_growth and all(is_growing)
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         """Return an asymptotic slope along changes of the numbers; None if none is proved."""
@@ -161,6 +168,7 @@ class LargestEntry(AtomOfSeveral):
 class SmallestEntry(AtomOfSeveral):
     """min u_i."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 
@@ -550,6 +558,7 @@ class LogSumExp(AtomOfSeveral):
 class GeometricMean(Atom):
     """The product of u_i^w_i for u >= 0, with weights w > 0 of sum 1."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 
@@ -586,6 +595,7 @@ class GeometricMean(Atom):
 class PowerMean(AtomOfSeveral):
     """(sum u_i^p)^(1/p) for p below 1 other than 0: of u >= 0, and of u > 0 if p < 0."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 

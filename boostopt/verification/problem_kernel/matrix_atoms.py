@@ -140,6 +140,9 @@ class LogDeterminant(MatrixAtom):
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return ZERO if is_semidefinite(symmetric_part(a, self.n)) else None  # it does not decrease
 
+    def grows(self, is_growing: Sequence[bool], a: Vector) -> bool:
+        return any(is_positive(a[place]) for place in range(0, self.n**2, self.n + 1))  # then X^-1 A is not 0
+
 
 @dataclass(frozen=True)
 class SumOfLargestEigenvalues(MatrixAtom):

@@ -255,7 +255,7 @@ class ValueChanges:
         0 for an unknown that changes by exactly this; 1 for a convex value, whose bound is an upper one; -1 for a
         concave value.
     diverging
-        Whether each unknown grows beyond all bounds, and is a concave value.
+        Whether each unknown grows beyond all bounds with the asymptotic slope 0. All such values are concave.
     """
 
     changes: list[Number]
@@ -273,6 +273,11 @@ class ValueChanges:
     def is_bounded_above(self, row: Mapping[int, Fraction], sign: int) -> bool:
         """Return whether the sum of coefficients times changes is an upper bound of sign times the change of a row."""
         return all(sign * coefficient * self.signs[k] >= 0 for k, coefficient in row.items())
+
+    def grows(self, row: Mapping[int, Fraction], change: Number) -> bool:
+        """Return whether a row that changes by at least some amount grows beyond all bounds."""
+        has_growth = any(self.diverging[k] and coefficient > 0 for k, coefficient in row.items())
+        return is_positive(change) or (is_at_most(ZERO, change) and has_growth)
 
     def falls_beyond_bounds(self, row: Mapping[int, Fraction], sign: int) -> bool:
         """Return whether sign times a row contains minus a value that grows beyond all bounds."""
@@ -304,7 +309,9 @@ def _changes_of_values(problem: Problem, ray: ScaledVector) -> ValueChanges:
                 reject(f"the atom {node.name} has no asymptotic slope along the ray that is proved")
             result.changes.append(slope)
             result.signs.append(atom.sign)
-            result.diverging.append(atom.has_sublinear_growth and is_positive(changes[group[0]]))
+            is_growing = [result.grows(rows[i], changes[i]) for i in group]
+            values = [changes[i] for i in group]
+            result.diverging.append(is_zero(slope) and atom.grows(is_growing, values))
     return result
 
 
