@@ -104,11 +104,11 @@ CONVEX: dict[str, Atom] = {
     "max": lambda u, rng: cp.max(u),
     "min": lambda u, rng: -cp.min(u),
     "ptp": lambda u, rng: cp.ptp(u),
-    "cummax": lambda u, rng: cp.sum(cp.cummax(u)),
+    "cummax": lambda u, rng: cp.sum(cp.cummax(u + np.array([0.0, 3.0, 6.0, 0.0]))),  # without a tie
     "sum_largest": lambda u, rng: cp.sum_largest(u, 2),
     "sum_smallest": lambda u, rng: -cp.sum_smallest(u, 3),
     "dotsort": lambda u, rng: cp.dotsort(u, np.array([0.0, 0.5, 1.0, 2.0])),
-    "cvar": lambda u, rng: cp.cvar(u, 0.6),
+    "cvar": lambda u, rng: cp.cvar(u, 0.75),
     "log_sum_exp": lambda u, rng: cp.log_sum_exp(u),
     "geo_mean": lambda u, rng: -cp.geo_mean(positive(u), [1, 2, 1, 3]),
     "harmonic_mean": lambda u, rng: -cp.harmonic_mean(positive(u)),
@@ -199,6 +199,7 @@ def random_problem(rng: np.random.Generator, names: list[str]) -> KnownProblem:
     constraints += [x >= point - 4, x <= point + 4]
     objective = sum(functions[1:n_objective], functions[0]) + slope @ x
     optimum = float(objective.value)
+    x.value = None
     size = 1 + abs(optimum) + np.abs(slope).sum()
     return KnownProblem(
         " + ".join(names[:n_objective]) + " | " + ", ".join(names[n_objective:]),

@@ -21,7 +21,7 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations, solved_again
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
@@ -354,9 +354,16 @@ def _multipliers_of_lower_end(
             return lower, multipliers
     except ProblemError as error:
         failure = error
-    problems = itertools.chain(
-        _problems_with_domains(certificate.answers, problem), _extended_problems(certificate.answers, problem)
-    )
+        # The answer may have no duals.
+        solved_problems = [solved_again(answer.problem) for answer in certificate.answers[-1:]]
+        answers = [ProblemAnswer(*item, certificate.answers[-1].feasible) for item in solved_problems if item]
+        try:
+            return best_multipliers(answers, problem, goal, certificate.gap)
+        except ProblemError:
+            pass
+    problems = _extended_problems(certificate.answers, problem)
+    if failure is not None:
+        problems = itertools.chain(_problems_with_domains(certificate.answers, problem), problems)
     for answer, extended in problems:
         try:
             value, choice = best_multipliers(
