@@ -68,7 +68,7 @@ def positive(u: Any) -> Any:
 
 CONVEX: dict[str, Atom] = {
     "exp": lambda u, rng: cp.sum(cp.exp(u)),
-    "xexp": lambda u, rng: cp.xexp(u[0]),
+    "xexp": lambda u, rng: cp.xexp(cp.square(u[0])),
     "log": lambda u, rng: -cp.sum(cp.log(positive(u))),
     "log1p": lambda u, rng: -cp.sum(cp.log1p(u / 2)),
     "entr": lambda u, rng: -cp.sum(cp.entr(positive(u))),

@@ -621,7 +621,8 @@ def _certify_values(
     if feasible is None and not search.is_contradictory and (domains := with_domains(read)) is not None:
         # Limits of domains are constraints that count as equations, too, where no point has slack.
         search_in_domains = FeasiblePointSearch(with_implied_equations(domains.read), tolerance)
-        feasible = search_in_domains.run(x)
+        feasible = search_in_domains.run(x) or search_in_domains.simple_point(x)
+    feasible = feasible or search.simple_point(x)
     change = 0.0 if feasible is None else feasible.right_side_change
     interval.upper = math.inf if feasible is None else feasible.upper
     box = Propagation(read, interval.upper, change)

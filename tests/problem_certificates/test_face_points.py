@@ -147,3 +147,25 @@ def test_points_at_the_limits_of_domains_prove_the_upper_end(build: Any, optimum
     objective, constraints = build(v, X)
     certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
     assert certificate.lower <= optimum <= certificate.upper and certificate.gap <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("build", "optimum"),
+    [
+        (lambda v, X: (v[0], [cp.exp(v[0]) <= 1 + v[0]]), 0.0),
+        (lambda v, X: (v[0], [cp.log(v[0]) >= v[0] - 1]), 1.0),
+        (lambda v, X: (v[0], [cp.geo_mean(v) >= 1, cp.sum(v) <= 3]), 1.0),
+        (lambda v, X: (v[0] - v[1], [cp.inv_pos(v[0]) + v[0] <= 2, v[1] == 0.25]), 0.75),
+        (lambda v, X: (v[0], [cp.entr(v[0]) >= 1 - v[0]]), 1.0),
+        (lambda v, X: (v[1], [cp.exp(v[0]) <= 1 + v[0], cp.norm(v) <= 1]), -1.0),
+        (lambda v, X: (v[0] + v[1], [cp.norm(v) <= 1, cp.norm(v - np.array([2.0, 0, 0])) <= 1]), 1.0),
+        (lambda v, X: (X[0, 1] + X[0, 0], [cp.lambda_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda v, X: (X[0, 1] + X[0, 0], [cp.log_det(X) >= 0, cp.trace(X) <= 2]), 1.0),
+        (lambda v, X: (cp.sum(X), [X >> 0, cp.trace(X) <= 0]), 0.0),
+    ],
+)
+def test_simple_points_are_proved_where_no_point_has_slack(build: Any, optimum: float) -> None:
+    v, X = cp.Variable(3, name="v"), cp.Variable((2, 2), symmetric=True, name="X")
+    objective, constraints = build(v, X)
+    certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
+    assert certificate.lower <= optimum <= certificate.upper and certificate.gap <= 1e-4

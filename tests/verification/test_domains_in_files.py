@@ -66,6 +66,30 @@ def test_problems_without_a_point_are_proved_so_and_saved(name: str, tmp_path: P
     assert verify(tmp_path / "problem.json").outcome == "infeasible"
 
 
+@pytest.mark.parametrize("excess", [1e-9, 1e-3])
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        lambda x, excess: [cp.geo_mean(x) >= 1, cp.sum(x) <= 2 - excess],
+        lambda x, excess: [cp.log_sum_exp(x) <= np.log(2) - 1e-15, cp.sum(x) >= excess],
+        lambda x, excess: [cp.entr(x[0]) >= 1 - x[0] + excess],
+        lambda x, excess: [cp.sqrt(x[0]) >= (1 + x[0]) / 2 + excess],
+        lambda x, excess: [cp.inv_pos(x[0]) <= 1, x[0] <= 1 - excess],
+        lambda x, excess: [cp.norm1(x) <= 1, cp.sum(x) >= 1 + excess],
+    ],
+)
+def test_constraints_that_miss_a_point_are_proved_beside_unknowns_without_constraints(
+    constraints: Any, excess: float, tmp_path: Path
+) -> None:
+    x, y = cp.Variable(2, name="x"), cp.Variable(name="y")
+    certificate = certify_problem(cp.Problem(cp.Minimize(y), constraints(x, excess)), solver="CLARABEL")
+    assert certificate.status == "infeasible"
+    certificate.save(tmp_path / "problem.json")
+    assert verify(tmp_path / "problem.json").outcome == "infeasible"
+    certificate = certify_problem(cp.Problem(cp.Minimize(cp.square(y)), constraints(x, -1e-3)), solver="CLARABEL")
+    assert certificate.status == "bounded" and certificate.lower <= 0.0 <= certificate.upper <= 1e-6
+
+
 @pytest.mark.parametrize(
     ("build", "optimum"),
     [

@@ -5,6 +5,7 @@ Each bound is one that `lower_bound` proves. The order of the choices decides ho
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from functools import cache
@@ -339,10 +340,11 @@ def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, 
 def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float, has_relaxation: bool = False) -> bool:
     """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation.
 
-    Domains of atoms count as constraints.
+    Where this proves nothing, domains of atoms count as constraints. Their duals may be noise, which costs more.
     """
     domains = with_domains(read)
-    for copied, x in least_violations(read if domains is None else domains.read):
+    reads = [read] if domains is None else [read, domains.read]
+    for copied, x in itertools.chain.from_iterable(map(least_violations, reads)):
         point = float_point(copied, x)
         for width in WIDTHS[:3]:
             for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):
