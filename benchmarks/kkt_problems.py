@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import cvxpy
@@ -227,20 +228,17 @@ def random_problems(count: int, rng: np.random.Generator) -> Iterator[KnownProbl
             yield item
 
 
-def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
-    """Yield problems with their groups."""
+Entry = tuple[str, Any, list[Any], float]
+"""A name, an objective, constraints, and the optimum."""
 
-    def item(name: str, objective: Any, constraints: list[Any], optimum: float) -> KnownProblem:
-        return KnownProblem(
-            name,
-            cp.Problem(cp.Minimize(objective), constraints),
-            optimum,
-            ROUNDING * (1 + abs(optimum) if math.isfinite(optimum) else 1),
-        )
 
-    def variables() -> tuple[Any, Any, Any]:
-        return cp.Variable(3, name="x"), cp.Variable(name="t"), cp.Variable((2, 2), symmetric=True, name="X")
+def variables() -> tuple[Any, Any, Any]:
+    """Return a vector, a number and a symmetric matrix."""
+    return cp.Variable(3, name="x"), cp.Variable(name="t"), cp.Variable((2, 2), symmetric=True, name="X")
 
+
+def unattained_optima() -> Iterator[Entry]:
+    """Yield problems whose optimum is not attained."""
     x, t, X = variables()
     tail = cp.square(t - 1)
     for name, function, infimum in (
@@ -265,7 +263,11 @@ def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
         ("scaled exp", cp.exp(x[0] / 1000), 0.0),
         ("perspective", cp.perspective(cp.square(x[0]), cp.Variable(nonneg=True, name="s")) + cp.square(x[0] - 1), 0.0),
     ):
-        yield "not attained", item(name, function + tail, [], infimum)
+        yield name, function + tail, [], infimum
+
+
+def single_points() -> Iterator[Entry]:
+    """Yield problems with one feasible point."""
     x, t, X = variables()
     one, s = np.ones(3), cp.Variable(nonneg=True, name="s")
     points: list[tuple[str, list[Any], Any, float]] = [
@@ -315,8 +317,13 @@ def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
     ]
     for name, constraints, objective, optimum in points:
         if not math.isnan(optimum):
-            yield "one point", item(name, objective, constraints, optimum)
-    x, t, X = variables()
+            yield name, objective, constraints, optimum
+
+
+def faces() -> Iterator[Entry]:
+    """Yield problems with a face of points."""
+    x, _, X = variables()
+    one = np.ones(3)
     faces: list[tuple[str, list[Any], Any, float]] = [
         ("norm in two of three", [cp.norm(x[:2]) <= 0, cp.norm(x) <= 2], cp.sum(x), -2.0),
         ("max and sum", [cp.max(x[:2]) <= 1, cp.sum(x[:2]) >= 2, cp.abs(x[2]) <= 5], x[2] + x[0], -4.0),
@@ -330,7 +337,11 @@ def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
         ("geo_mean at 0", [cp.geo_mean(x) >= 0, x[0] <= 0, cp.sum(x) <= 1], -x[1], -1.0),
     ]
     for name, constraints, objective, optimum in faces:
-        yield "face", item(name, objective, constraints, optimum)
+        yield name, objective, constraints, optimum
+
+
+def slow_falls() -> Iterator[Entry]:
+    """Yield problems that fall for ever, slowly."""
     x, t, X = variables()
     for name, objective, constraints in (
         ("log", -cp.log(x[0]), []),
@@ -360,44 +371,65 @@ def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
     ):
         optimum = math.nan if name == "loggamma" else -math.inf
         if not math.isnan(optimum):
-            yield "falls slowly", item(name, objective, constraints, optimum)
-    for excess, group in ((1e-9, "no point by 1e-9"), (-1e-6, "points by 1e-6")):
-        x, t, X = variables()
-        for name, constraints in (
-            ("norm", [cp.norm(x) <= 1, x[0] >= 1 + excess]),
-            ("norm1", [cp.norm1(x) <= 1, cp.sum(x) >= 1 + excess]),
-            ("norm_inf", [cp.norm_inf(x) <= 1, cp.sum(x) >= 3 + excess]),
-            ("pnorm", [cp.pnorm(x, 3) <= 1, x[0] >= 1 + excess]),
-            ("linear", [x[0] + x[1] <= 1, x[0] - x[1] <= 1, x[0] >= 1 + excess]),
-            ("exp", [cp.exp(x[0]) <= 1, x[0] >= excess]),
-            ("log", [cp.log(x[0]) >= excess, x[0] <= 1]),
-            ("lambda_max", [cp.lambda_max(X) <= 1, cp.trace(X) >= 2 + excess]),
-            ("geo_mean", [cp.geo_mean(x) >= 1, cp.sum(x) <= 3 - excess]),
-            ("harmonic_mean", [cp.harmonic_mean(x) >= 1, cp.sum(x) <= 3 - excess]),
-            ("log_sum_exp", [cp.log_sum_exp(x) <= float(np.log(3)), cp.sum(x) >= max(3 * excess, -1e-6)]),
-            ("kl_div", [cp.kl_div(x[0], x[1]) <= -excess]),
-            ("sum_squares", [cp.sum_squares(x) <= -excess]),
-            ("std", [cp.std(x) <= -excess]),
-            ("inv_pos", [cp.inv_pos(x[0]) <= 1, x[0] <= 1 - excess]),
-            ("quad_over_lin", [cp.quad_over_lin(x[0], t) <= 1, t <= 1, x[0] >= 1 + excess]),
-            ("log_det", [cp.log_det(X) >= excess, cp.trace(X) <= 2]),
-            ("tr_inv", [cp.tr_inv(X) <= 2 - excess, cp.trace(X) <= 2]),
-            ("normNuc", [cp.normNuc(X) <= 1, X[0, 0] >= 1 + excess]),
-            ("sigma_max", [cp.sigma_max(X) <= 1, X[0, 0] >= 1 + excess]),
-            ("psd", [X >> 0, X[0, 0] == 1, X[1, 1] == 1, X[0, 1] >= 1 + excess]),
-            ("entr", [cp.entr(x[0]) >= 1 - x[0] + excess]),
-            ("sqrt", [cp.sqrt(x[0]) >= (1 + x[0]) / 2 + excess]),
-            ("logistic", [cp.logistic(x[0]) <= -excess]),
-            ("huber", [cp.huber(x[0]) <= 1, x[0] >= 1 + excess]),
-            ("xexp", [cp.xexp(s) <= float(np.e), s >= 1 + 2 * excess]),
-            ("power", [cp.power(x[0], 1.5) <= 1, x[0] >= 1 + excess]),
-            ("max", [cp.max(x) <= 1, cp.sum(x) >= 3 + excess]),
-            ("sum_largest", [cp.sum_largest(x, 2) <= 2, cp.sum(x) >= 3 + excess]),
-            ("quad_form", [cp.quad_form(x, np.eye(3) + 1) <= -excess]),
-            ("von_neumann", [cp.von_neumann_entr(X) >= float(2 / np.e) + 2 * excess]),
-            ("matrix_frac", [cp.matrix_frac(x[:2], X) <= 1, cp.trace(X) <= 1, x[0] >= 1 + excess]),
-        ):
-            yield group, item(name, 0 * t if excess > 0 else x[2] * 0, constraints, math.inf if excess > 0 else 0.0)
+            yield name, objective, constraints, optimum
+
+
+def missed_points(excess: float) -> Iterator[Entry]:
+    """Yield problems that miss a point by an excess, which is negative for those with points."""
+    x, t, X = variables()
+    s = cp.Variable(nonneg=True, name="s")
+    for name, constraints in (
+        ("norm", [cp.norm(x) <= 1, x[0] >= 1 + excess]),
+        ("norm1", [cp.norm1(x) <= 1, cp.sum(x) >= 1 + excess]),
+        ("norm_inf", [cp.norm_inf(x) <= 1, cp.sum(x) >= 3 + excess]),
+        ("pnorm", [cp.pnorm(x, 3) <= 1, x[0] >= 1 + excess]),
+        ("linear", [x[0] + x[1] <= 1, x[0] - x[1] <= 1, x[0] >= 1 + excess]),
+        ("exp", [cp.exp(x[0]) <= 1, x[0] >= excess]),
+        ("log", [cp.log(x[0]) >= excess, x[0] <= 1]),
+        ("lambda_max", [cp.lambda_max(X) <= 1, cp.trace(X) >= 2 + excess]),
+        ("geo_mean", [cp.geo_mean(x) >= 1, cp.sum(x) <= 3 - excess]),
+        ("harmonic_mean", [cp.harmonic_mean(x) >= 1, cp.sum(x) <= 3 - excess]),
+        ("log_sum_exp", [cp.log_sum_exp(x) <= float(np.log(3)), cp.sum(x) >= max(3 * excess, -1e-6)]),
+        ("kl_div", [cp.kl_div(x[0], x[1]) <= -excess]),
+        ("sum_squares", [cp.sum_squares(x) <= -excess]),
+        ("std", [cp.std(x) <= -excess]),
+        ("inv_pos", [cp.inv_pos(x[0]) <= 1, x[0] <= 1 - excess]),
+        ("quad_over_lin", [cp.quad_over_lin(x[0], t) <= 1, t <= 1, x[0] >= 1 + excess]),
+        ("log_det", [cp.log_det(X) >= excess, cp.trace(X) <= 2]),
+        ("tr_inv", [cp.tr_inv(X) <= 2 - excess, cp.trace(X) <= 2]),
+        ("normNuc", [cp.normNuc(X) <= 1, X[0, 0] >= 1 + excess]),
+        ("sigma_max", [cp.sigma_max(X) <= 1, X[0, 0] >= 1 + excess]),
+        ("psd", [X >> 0, X[0, 0] == 1, X[1, 1] == 1, X[0, 1] >= 1 + excess]),
+        ("entr", [cp.entr(x[0]) >= 1 - x[0] + excess]),
+        ("sqrt", [cp.sqrt(x[0]) >= (1 + x[0]) / 2 + excess]),
+        ("logistic", [cp.logistic(x[0]) <= -excess]),
+        ("huber", [cp.huber(x[0]) <= 1, x[0] >= 1 + excess]),
+        ("xexp", [cp.xexp(s) <= float(np.e), s >= 1 + 2 * excess]),
+        ("power", [cp.power(x[0], 1.5) <= 1, x[0] >= 1 + excess]),
+        ("max", [cp.max(x) <= 1, cp.sum(x) >= 3 + excess]),
+        ("sum_largest", [cp.sum_largest(x, 2) <= 2, cp.sum(x) >= 3 + excess]),
+        ("quad_form", [cp.quad_form(x, np.eye(3) + 1) <= -excess]),
+        ("von_neumann", [cp.von_neumann_entr(X) >= float(2 / np.e) + 2 * excess]),
+        ("matrix_frac", [cp.matrix_frac(x[:2], X) <= 1, cp.trace(X) <= 1, x[0] >= 1 + excess]),
+    ):
+        yield name, 0 * t if excess > 0 else x[2] * 0, constraints, math.inf if excess > 0 else 0.0
+
+
+def degenerate_problems() -> Iterator[tuple[str, KnownProblem]]:
+    """Yield problems with their groups."""
+    groups = (
+        ("not attained", unattained_optima()),
+        ("one point", single_points()),
+        ("face", faces()),
+        ("falls slowly", slow_falls()),
+        ("no point by 1e-9", missed_points(1e-9)),
+        ("points by 1e-6", missed_points(-1e-6)),
+    )
+    for group, entries in groups:
+        for name, objective, constraints, optimum in entries:
+            size = 1 + abs(optimum) if math.isfinite(optimum) else 1.0
+            problem = cp.Problem(cp.Minimize(objective), constraints)
+            yield group, KnownProblem(name, problem, optimum, ROUNDING * size)
 
 
 def judge(item: KnownProblem, has_file: bool) -> tuple[str, str]:
@@ -419,9 +451,10 @@ def judge(item: KnownProblem, has_file: bool) -> tuple[str, str]:
         return "false", words
     if has_file and status != "open":
         try:
-            certificate.save("/tmp/kkt_problem.json")
-            if not verify("/tmp/kkt_problem.json"):
-                return "file rejected", words
+            with TemporaryDirectory() as folder:
+                certificate.save(Path(folder) / "problem.json")
+                if not verify(Path(folder) / "problem.json"):
+                    return "file rejected", words
         except ProblemError as failure:
             return "closed, no file", f"{words} {type(failure).__name__}: {str(failure)[:160]}"
     if status in ("infeasible", "unbounded"):
@@ -449,8 +482,8 @@ def main(arguments: list[str] | None = None) -> int:
         if verdict != "closed":
             print(f"{verdict}: {group}, {item.name}: {words}", flush=True)
     for group, counts in groups.items():
-        print(group, dict(counts))
-    return int(any(counts["false"] + counts["exception"] for counts in groups.values()))
+        print(f"{group}: {dict(counts)}")
+    return int(any(counts[name] for counts in groups.values() for name in ("false", "exception", "file rejected")))
 
 
 if __name__ == "__main__":
