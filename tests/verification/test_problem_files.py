@@ -114,6 +114,27 @@ def test_answers_without_duals_are_saved(atom: Any, tmp_path: Path) -> None:
     assert verification and optimum - 1e-6 <= verification.lower <= verification.upper <= optimum + 1e-6
 
 
+@pytest.mark.parametrize(
+    ("build", "optimum"),
+    [
+        (lambda x, X: (X[0, 1] + X[0, 0], [cp.lambda_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda x, X: (X[0, 1] + X[0, 0], [cp.sigma_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda x, X: (cp.quad_over_lin(1 + 0 * x[0], x[1]) + cp.square(x[0] - 1), []), 0.0),
+        (lambda x, X: (cp.matrix_frac(np.ones(2), X), []), 0.0),
+        (lambda x, X: (cp.tr_inv(X) + cp.square(x[0]), []), 0.0),
+    ],
+)
+def test_largest_entries_of_diagonals_and_quotients_that_vanish_are_saved(
+    build: Any, optimum: float, tmp_path: Path
+) -> None:
+    x, X = cp.Variable(2, name="x"), cp.Variable((2, 2), symmetric=True, name="X")
+    objective, constraints = build(x, X)
+    certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
+    certificate.save(tmp_path / "problem.json")
+    verification = verify(tmp_path / "problem.json")
+    assert optimum - 1e-6 <= verification.lower <= optimum <= verification.upper <= optimum + 1e-3
+
+
 def test_another_problem_than_the_one_of_the_file_is_rejected(tmp_path: Path) -> None:
     path = saved("linear", tmp_path)
     assert verify(path, certified("linear")[1])

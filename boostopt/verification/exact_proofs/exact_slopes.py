@@ -54,6 +54,9 @@ SNAP_TOL = 1e-7
 """Relative distance from the end of its range within which a slope counts as being there."""
 
 
+MAX_VANISHING = 1e-3
+"""Size up to which slopes of a quotient may be 0: those of quotients that tend to 0."""
+
 STEP_SIZE = 1e-9
 """Change of slopes, relative to their size, by which changes of bounds are measured."""
 
@@ -150,6 +153,8 @@ def _norm_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped:
 
 def _squares_over_last_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
     """Return (2 w, -|w|^2), with the last slope moved down."""
+    if is_snapped and max(map(abs, values)) < MAX_VANISHING:
+        return GroupSlopes([ZERO] * len(values), [])
     w = [value / 2 for value in values[:-1]]
     size = sum((value * value for value in w), ZERO)
     last, room = len(w), inset * max(size, Fraction(1, 1000))
@@ -273,6 +278,8 @@ def _singular_value_slopes(atom: Any, values: list[Fraction], inset: Fraction, i
 
 def _matrix_fraction_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
     """Return (2 W, -W Wᵀ) with the second matrix moved down; a change of W moves along the boundary."""
+    if is_snapped and max(map(abs, values)) < MAX_VANISHING:
+        return GroupSlopes([ZERO] * len(values), [])
     n, k = atom.n, atom.k
     W = [[values[i * k + j] / 2 for j in range(k)] for i in range(n)]
     products = [sum((a * b for a, b in zip(W[i], W[j], strict=True)), ZERO) for i in range(n) for j in range(n)]

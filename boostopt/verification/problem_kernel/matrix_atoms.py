@@ -79,8 +79,8 @@ class LargestEigenvalue(MatrixAtom):
         X = symmetric_part(u, self.n)
         if not all(is_finite(entry) for row in X for entry in row):
             return None
-        if all(is_zero(entry) for row in X for entry in row):
-            return ZERO
+        if all(is_zero(X[i][j]) for i in range(self.n) for j in range(i)):
+            return largest([X[i][i] for i in range(self.n)])
         floats = np.array([[nearest_float(entry) for entry in row] for row in X])
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
