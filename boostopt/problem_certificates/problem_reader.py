@@ -421,18 +421,19 @@ class Reader:
 
         Return the forms of the objective and the constraints over the unknowns that are left.
         """
-        used = set[int]().union(*(form.used_unknowns() for form in forms))
+        n = len(self.lower)
+        used = set[int]().union(*(form.used_unknowns(n) for form in forms if self._atoms))
         atoms = list[tuple[str, Function, Any, AffineForm, int]]()
         for atom in reversed(self._atoms):
             _, function, members, form, start = atom
             is_used = any(k in used for k in range(start, start + len(members)))
             if is_used or not _has_values_everywhere(function, members, form):
                 atoms.insert(0, atom)
-                used |= form.used_unknowns()
+                used |= form.used_unknowns(n)
         if len(atoms) == len(self._atoms):
             return list(forms)
         outputs = [np.arange(start, start + len(members)) for _, _, members, _, start in atoms]
-        places = np.concatenate([np.arange(len(self.lower)), *outputs])
+        places = np.concatenate([np.arange(n), *outputs])
         numbers = {k: i for i, k in enumerate(places.tolist())}
         self._atoms = [(*atom[:3], atom[3].with_unknowns(places), numbers[atom[4]]) for atom in atoms]
         self._curvatures = {numbers[k]: sign for k, sign in self._curvatures.items() if k in numbers}

@@ -95,9 +95,9 @@ class AffineForm:
         """Return the entries as rows over so many unknowns."""
         return RowBlock(self, n_unknowns)
 
-    def used_unknowns(self) -> set[int]:
-        """Return the unknowns with a coefficient that may differ from 0."""
-        return {k for row in self.rows for k, value in row.items() if not value == 0}
+    def used_unknowns(self, first: int) -> set[int]:
+        """Return the unknowns from a position on that have a coefficient that may differ from 0."""
+        return {k for row in self.rows for k, value in row.items() if k >= first and not value == 0}
 
     def with_unknowns(self, places: Int[Array, " k"]) -> AffineForm:
         """Return the form over some of the unknowns, in rising order; the coefficients of the others are 0."""

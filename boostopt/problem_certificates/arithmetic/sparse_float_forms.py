@@ -249,9 +249,11 @@ class FloatForm(AffineForm):
     def block(self, n_unknowns: int) -> RowBlock:
         return FloatRowBlock(self, n_unknowns)
 
-    def used_unknowns(self) -> set[int]:
+    def used_unknowns(self, first: int) -> set[int]:
         parts = [self.matrix] if self.radius is None else [self.matrix, self.radius]
-        return set(np.concatenate([part.indices[part.data != 0] for part in parts]).tolist())
+        return set(
+            np.concatenate([part.indices[(part.indices >= first) & (part.data != 0)] for part in parts]).tolist()
+        )
 
     def with_unknowns(self, places: Int[Array, " k"]) -> FloatForm:
         columns = places[places < self.matrix.shape[1]]
