@@ -119,8 +119,9 @@ def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] =
             if not rate.is_finite():
                 return False
             rates[node.start + k], changing[node.start + k] = rate, True
-            is_growing = [grows(block.rows[i], argument_rates[i]) for i in group]
-            diverging[node.start + k] = bool(rate == 0) and node.function.grows(is_growing, values)
+            if node.function.has_sublinear_growth and rate == 0:
+                is_growing = [grows(block.rows[i], argument_rates[i]) for i in group]
+                diverging[node.start + k] = node.function.grows(is_growing, values)
 
     def falls(row: Row) -> bool:
         rate = _ball_product(row, rates)
