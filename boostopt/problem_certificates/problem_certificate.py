@@ -67,6 +67,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     ProblemInterval,
     bound_below,
     bound_below_by_tangents,
+    bound_domains_below,
     bound_face_below,
     is_proved_infeasible,
     scaled_gap,
@@ -653,6 +654,8 @@ def _certify_values(
         if feasible is not None and not math.isfinite(interval.lower):
             if has_unbounded_ray(read, midpoints(feasible.x)):
                 interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+            else:
+                bound_domains_below(read, interval, goal, change)
         if interval.lower == math.inf:  # by the exact optimum of a linear problem, which has no feasible point
             interval.status, interval.reasons = "infeasible", []
     if not interval.status:

@@ -74,12 +74,14 @@ class Propagation(Box):
     def run(self) -> None:
         """Improve the bounds until all bounds of x are finite, or none improves.
 
-        Where no point is known, one more pass says whether a box contains none, by the domains of atoms.
+        Where no point is known, domains of atoms say whether a box contains none.
         """
         for _ in range(MAX_ROUNDS):
             if self.is_empty or self.is_bounded:
                 if not self._has_level:
-                    self._pass()
+                    for rows in self._arguments:
+                        rows.improve(self)
+                    self._bound_arguments()
                 return
             if not self._pass():
                 break
@@ -96,6 +98,11 @@ class Propagation(Box):
                 improved |= self.tighten(node.start + k, low, high)
         for rows in self._rows:
             improved |= rows.use(self)
+        return self._bound_arguments() or improved
+
+    def _bound_arguments(self) -> bool:
+        """Use every atom once for its arguments; return whether a bound became much tighter."""
+        problem, improved = self.problem, False
         for node, rows in zip(reversed(problem.nodes), reversed(self._arguments), strict=True):
             for k, group in enumerate(node.members.tolist()):
                 output = (float(self.lower[node.start + k]), float(self.upper[node.start + k]))

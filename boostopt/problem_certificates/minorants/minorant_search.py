@@ -208,6 +208,21 @@ def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, 
     bound_below(faces, interval, box, x, goal, change)
 
 
+def bound_domains_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
+    """Give an interval a lower bound by the domains of atoms, which those without a multiplier do not count."""
+    domains = with_domains(read)
+    solved = None if domains is None else solved_again(domains.read)
+    if solved is None:
+        return
+    extended, x = solved
+    box = Propagation(extended, interval.upper, change)
+    box.run()
+    reasons, interval.reasons = interval.reasons, []
+    bound_below(extended, interval, box, x, goal, change)
+    if not math.isfinite(interval.lower):
+        interval.reasons = reasons
+
+
 def _use_relaxation(read: ReadProblem, interval: ProblemInterval, goal: float) -> None:
     """Raise the lower bound of an interval by that of the conic relaxation, whose point may be better, too."""
     interval.has_relaxation = False
