@@ -210,11 +210,15 @@ def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, 
 
 def bound_domains_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
     """Give an interval a lower bound by the domains of atoms, which those without a multiplier do not count."""
-    domains = with_domains(read)
-    solved = None if domains is None else solved_again(domains.read)
-    if solved is None:
+    blocks = [read.objective, read.inequalities.rows, read.equalities.rows, *(item.rows for item in read.matrices)]
+    blocks += [node.arguments for node in read.nodes]
+    used = set[int]().union(*(block.form().used_unknowns(read.n) for block in blocks))
+    is_idle = any(used.isdisjoint(range(node.outputs.start, node.outputs.stop)) for node in read.nodes)
+    domains = with_domains(read) if is_idle else None
+    proposal = None if domains is None else solved_again(domains.read)
+    if proposal is None:
         return
-    extended, x = solved
+    extended, x = proposal
     box = Propagation(extended, interval.upper, change)
     box.run()
     reasons, interval.reasons = interval.reasons, []
