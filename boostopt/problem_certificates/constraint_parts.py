@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import escape_unprintable
 from boostopt.errors import ProblemError
 from boostopt.problem_certificates.atoms.cone_inequalities import (
     CONE_DUALS,
@@ -97,7 +98,7 @@ def plain_words(text: str) -> str:
     words = " ".join(text.split())
     for pattern, replacement in SIMPLER_WORDS:
         words = pattern.sub(replacement, words)
-    return words
+    return escape_unprintable(words)
 
 
 def constraint_name(problem: Any, constraint: Any) -> str:

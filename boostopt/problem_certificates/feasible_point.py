@@ -72,6 +72,12 @@ The loss comes from the violation of the answer: for answers of SCS, such solves
 MAX_SPARSE_LOSS = 1e-8
 """The same, up to which a point of many sparse equalities is not looked for without the distances from bounds."""
 
+SIMPLE_PARTS = (1, 2, 4, 8, 16)
+"""Parts of 1 whose multiples are tried where no point has slack."""
+
+MAX_ROUNDING = 1e-2
+"""Relative distance of these multiples from the entries of an answer: its error is the root of a tolerance there."""
+
 MIN_SPARSE_ROWS = 60
 """Number of equalities of a large problem from which no basis is chosen."""
 
@@ -148,6 +154,7 @@ class FeasiblePointSearch:
         self._matrices_without_slack = set[int]()
         self.reason = ""
         self.is_contradictory = False
+        self._last_exact_points: ExactPoints | None = None
         self._is_affine = problem.equalities.rows.is_affine(problem.n)
 
     def run(self, x: Float[Array, " n"] | None) -> FeasiblePoint | None:
@@ -174,6 +181,7 @@ class FeasiblePointSearch:
         exact = self._exact_points(promotions, self.interior)
         if exact is None:
             return nearby
+        self._last_exact_points = exact
         result = self._approached_point(exact, self.interior if x is None else x, self.interior)
         if nearby is not None:
             return nearby if result is None else min(nearby, result, key=lambda point: point.upper)
@@ -189,6 +197,19 @@ class FeasiblePointSearch:
                 "no feasible point was proved: the inequalities may have no interior, or an atom is outside its domain"
             )
         return result
+
+    def simple_point(self, x: Float[Array, " n"] | None) -> FeasiblePoint | None:
+        """Return a feasible point of simple numbers near x after `run`: constraints may leave one point, or a face."""
+        exact, x = self._last_exact_points, self.interior if x is None else x
+        if exact is None or x is None or self.problem.is_large:
+            return None
+        for part in SIMPLE_PARTS:
+            simple = np.round(part * x) / part
+            is_near = (np.abs(simple - x) <= MAX_ROUNDING * (1 + np.abs(x))).all()
+            result = exact.check(simple) if is_near else None
+            if result is not None:
+                return result
+        return None
 
     def _point_by_tangents(self, exact: ExactPoints, x: Float[Array, " n"]) -> FeasiblePoint | None:
         """Return a feasible point between x and a point with slack that least squares propose."""
@@ -710,6 +731,10 @@ def solved_point(problem: ReadProblem, auxiliary: Any, ignore_dpp: bool = True) 
         for variable in problem.variables:
             variable.variable.save_value(None)  # CVXPY's forms of some atoms fail beside values
         failure = solve_quietly(auxiliary, "CLARABEL", ignore_dpp=ignore_dpp)
+        solved_ids = {variable.id for variable in auxiliary.variables()}
+        for variable in problem.variables:
+            if variable.variable.id not in solved_ids:  # any value will do
+                variable.variable.save_value(np.zeros(variable.variable.shape))
         return None if failure is not None else problem.point_of_values()
     finally:
         for variable, value in zip(problem.variables, values_of_caller, strict=True):

@@ -53,6 +53,7 @@ from boostopt.problem_certificates.cone_proofs.conic_program_proof import (
     smaller_answer,
 )
 from boostopt.problem_certificates.cone_proofs.exact_interval import basis_interval, exact_interval, near_interval
+from boostopt.problem_certificates.faces.domain_constraints import with_domains
 from boostopt.problem_certificates.faces.implied_equations import (
     with_affine_pieces,
     with_implied_equations,
@@ -66,6 +67,7 @@ from boostopt.problem_certificates.minorants.minorant_search import (
     ProblemInterval,
     bound_below,
     bound_below_by_tangents,
+    bound_domains_below,
     bound_face_below,
     is_proved_infeasible,
     scaled_gap,
@@ -617,6 +619,11 @@ def _certify_values(
     if feasible is None and not search.is_contradictory and (pieces := with_affine_pieces(read)) is not read:
         search = FeasiblePointSearch(pieces, tolerance)
         feasible = search.run(x)
+    if feasible is None and not search.is_contradictory and (domains := with_domains(read)) is not None:
+        # Limits of domains are constraints that count as equations, too, where no point has slack.
+        search_in_domains = FeasiblePointSearch(with_implied_equations(domains.read), tolerance)
+        feasible = search_in_domains.run(x) or search_in_domains.simple_point(x)
+    feasible = feasible or search.simple_point(x)
     change = 0.0 if feasible is None else feasible.right_side_change
     interval.upper = math.inf if feasible is None else feasible.upper
     box = Propagation(read, interval.upper, change)
@@ -647,6 +654,8 @@ def _certify_values(
         if feasible is not None and not math.isfinite(interval.lower):
             if has_unbounded_ray(read, midpoints(feasible.x)):
                 interval.upper, interval.status, interval.reasons = -math.inf, "unbounded", []
+            else:
+                bound_domains_below(read, interval, goal, change)
         if interval.lower == math.inf:  # by the exact optimum of a linear problem, which has no feasible point
             interval.status, interval.reasons = "infeasible", []
     if not interval.status:

@@ -23,7 +23,7 @@ import numpy as np
 
 from boostopt._utils.blas_threads import limit_blas_threads
 from boostopt._utils.cvxpy_tools import cp
-from boostopt._utils.formatting import html_table
+from boostopt._utils.formatting import escape_unprintable, html_table
 from boostopt._utils.validation import check_instance, check_number
 from boostopt.conic_programs.conic_program import ConicProgram
 from boostopt.errors import ProblemError
@@ -125,13 +125,14 @@ class ProblemExplanation:
 
     @staticmethod
     def _row(condition: ProblemCondition) -> tuple[str, ...]:
-        """Return the row of one condition; the residual over its scale is added where it is another number."""
+        """Return the row of one condition, in a line; the residual over its scale is added where it is another one."""
         infinite = "no multiplier" if condition.kind == DUAL else "not finite"
         residual, ratio = f"{condition.residual:.1e}", f"{condition.residual / condition.scale:.1e}"
         relative = "" if ratio == residual else f", relative {ratio}"
         amount = infinite if math.isinf(condition.residual) else f"{residual} {condition.unit}{relative}"
         verdict = "holds" if condition.holds else "FAILS"
-        return condition.subject, condition.statement, amount, condition.worst, verdict, condition.kind
+        cells = condition.subject, condition.statement, amount, condition.worst, verdict, condition.kind
+        return tuple(map(escape_unprintable, cells))
 
 
 def explain_problem(problem: Any, tolerance: float = DEFAULT_TOLERANCE) -> ProblemExplanation:

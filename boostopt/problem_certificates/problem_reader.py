@@ -20,6 +20,7 @@ import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float, Int
 from boostopt._utils.cvxpy_tools import cp
+from boostopt._utils.formatting import escape_unprintable
 from boostopt.errors import ProblemError, short_repr
 from boostopt.problem_certificates.affine_atoms import AFFINE_RULES
 from boostopt.problem_certificates.arithmetic.affine_forms import (
@@ -298,7 +299,8 @@ class ReadProblem:
             places = np.flatnonzero(variable.positions == j)
             if len(places):
                 index = np.unravel_index(places[0], variable.variable.shape) if variable.variable.shape else ()
-                return f"{variable.variable.name()}{list(map(int, index)) if index else ''}"
+                name = escape_unprintable(variable.variable.name())
+                return f"{name}{list(map(int, index)) if index else ''}"
         raise IndexError(j)
 
     def point_of_values(self) -> Float[Array, " n"] | None:
@@ -414,6 +416,30 @@ class Reader:
             memo = self._forms[id(expression)] = (expression, self._read(expression))
         return memo[1]
 
+    def without_idle_atoms(self, forms: Sequence[AffineForm]) -> list[AffineForm]:
+        """Leave out the atoms that have a value everywhere, and whose values have the factor 0 in all that remains.
+
+        Return the forms of the objective and the constraints over the unknowns that are left.
+        """
+        n = len(self.lower)
+        used = set[int]().union(*(form.used_unknowns(n) for form in forms if self._atoms))
+        atoms = list[tuple[str, Function, Any, AffineForm, int]]()
+        for atom in reversed(self._atoms):
+            _, function, members, form, start = atom
+            is_used = any(k in used for k in range(start, start + len(members)))
+            if is_used or not _has_values_everywhere(function, members, form):
+                atoms.insert(0, atom)
+                used |= form.used_unknowns(n)
+        if len(atoms) == len(self._atoms):
+            return list(forms)
+        outputs = [np.arange(start, start + len(members)) for _, _, members, _, start in atoms]
+        places = np.concatenate([np.arange(n), *outputs])
+        numbers = {k: i for i, k in enumerate(places.tolist())}
+        self._atoms = [(*atom[:3], atom[3].with_unknowns(places), numbers[atom[4]]) for atom in atoms]
+        self._curvatures = {numbers[k]: sign for k, sign in self._curvatures.items() if k in numbers}
+        self._n_values = len(places)
+        return [form.with_unknowns(places) for form in forms]
+
     def nodes(self) -> list[AtomNode]:
         """Return all atoms that were read."""
         result = list[AtomNode]()
@@ -516,6 +542,14 @@ class Reader:
         return self._form_class.of_unknowns(np.arange(start, start + m), shape)
 
 
+def _has_values_everywhere(function: Function, members: Int[Array, "m k"], form: AffineForm) -> bool:
+    """Return whether a function has a value whatever the unknowns are: its limits concern constants above them."""
+    limits, rows, offsets = function.domain_limits(members.shape[1]), form.rows, form.offsets
+    return function.has_box_domain and all(
+        not rows[place] and offsets[place] > limit for i, limit in limits.items() for place in members[:, i].tolist()
+    )
+
+
 def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadProblem:
     """Read a CVXPY problem.
 
@@ -553,6 +587,11 @@ def read_problem(problem: Any, bounds: Mapping[Any, Any] | None = None) -> ReadP
     for variable, side in reader.semidefinite:
         expression = variable if side > 0 else -variable
         parts["matrix"].append((reader.form(expression), None, variable, expression))
+    names = [name for name, items in parts.items() for _ in items]
+    objective, *forms = reader.without_idle_atoms([objective, *(form for name in parts for form, *_ in parts[name])])
+    for name in parts:
+        selected = [form for form, kind in zip(forms, names, strict=True) if kind == name]
+        parts[name] = [(form, *rest) for form, (_, *rest) in zip(selected, parts[name], strict=True)]
     lower, upper = np.array(reader.lower, dtype=float), np.array(reader.upper, dtype=float)
     matrices = list[MatrixConstraint]()
     for form, dual, source, expression in parts["matrix"]:

@@ -77,7 +77,7 @@ def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] =
     A convex f increases by at most t s along arguments u + t a, if s is an asymptotic slope; a concave one by at least
     that. Atoms without one must have constant arguments. Arguments that contain such atoms are known on one side only:
     atoms of them must be constant, or nondecreasing and of the same curvature. The objective falls if its slope is
-    negative, or if it is 0 and a value in it, such as a logarithm, grows beyond all bounds.
+    negative, or if it is 0 and a value in it, such as a logarithm, grows beyond all bounds. Such values are concave.
 
     Parameters
     ----------
@@ -98,6 +98,9 @@ def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] =
     def is_bounded_by_rates(row: Row, sign: int = 1) -> bool:
         return all(value * (sign * signs[k]) >= 0 for k, value in row.items() if changing[k])
 
+    def grows(row: Row, rate: Ball) -> bool:
+        return bool(rate > 0 or (rate >= 0 and any(value > 0 for k, value in row.items() if diverging[k])))
+
     for node in problem.nodes:
         block, sign = node.arguments, node.function.sign
         is_changing = np.zeros(len(block), dtype=bool)
@@ -116,12 +119,13 @@ def falls_along(problem: ReadProblem, d: Sequence[Ball], constant: Set[RowKey] =
             if not rate.is_finite():
                 return False
             rates[node.start + k], changing[node.start + k] = rate, True
-            diverging[node.start + k] = node.function.has_sublinear_growth and bool(values[0] > 0)
+            if node.function.has_sublinear_growth and rate == 0:
+                is_growing = [grows(block.rows[i], argument_rates[i]) for i in group]
+                diverging[node.start + k] = node.function.grows(is_growing, values)
 
     def falls(row: Row) -> bool:
         rate = _ball_product(row, rates)
-        grows = any(value * signs[k] > 0 for k, value in row.items() if diverging[k])
-        return bool(rate < 0 or (rate <= 0 and grows))
+        return bool(rate < 0 or (rate <= 0 and any(value < 0 for k, value in row.items() if diverging[k])))
 
     affine = [*problem.equalities.rows.rows, *(row for item in problem.matrices for row in item.rows.rows)]
     upper = [problem.objective.rows[0], *problem.inequalities.rows.rows]
@@ -146,8 +150,8 @@ def _changing_directions(problem: ReadProblem) -> Iterator[tuple[list[Ball], Set
 
 def proposed_changing_directions(problem: ReadProblem) -> Iterator[Float[Array, " n"]]:
     """Yield directions in floating point along which the objective falls and atoms change."""
-    for is_linear in (True, False):
-        d = _changing_direction(problem, is_linear)
+    for growing_atoms in ("none", "in the objective", "all"):
+        d = _changing_direction(problem, growing_atoms)
         if d is not None:
             yield d
 
@@ -178,12 +182,12 @@ def in_simple_numbers(d: Float[Array, " n"]) -> Float[Array, " n"]:
     return np.where(np.abs(d - nearest) <= 0.1 * GRID, nearest, d)
 
 
-def _changing_direction(problem: ReadProblem, is_linear: bool) -> Float[Array, " n"] | None:
+def _changing_direction(problem: ReadProblem, growing_atoms: str) -> Float[Array, " n"] | None:
     """Return a direction along which the objective falls by the asymptotic slopes of atoms; None without one.
 
     It solves the problem with the recession function of each function in place of this, in the unit cube. If the fall
-    need not be linear, the arguments of atoms of sublinear growth increase, and the slope of the objective is at most
-    0.
+    need not be linear, the arguments of atoms of sublinear growth increase, those in the objective or all, and the
+    slope of the objective is at most 0.
     """
     n, size = problem.n, problem.n_values
     if n == 0 or size + sum(len(node.arguments) for node in problem.nodes) > MAX_CHANGING:
@@ -202,9 +206,14 @@ def _changing_direction(problem: ReadProblem, is_linear: bool) -> Float[Array, "
         m, k = node.members.shape
         changes = cp.reshape((node.arguments.floats @ z)[node.members.ravel()], (m, k), order="C")
         constraints += node.function.asymptotic_constraints(changes, z[node.outputs])
-        is_in_objective = bool(problem.objective.floats[:, node.outputs].nnz)
-        growth += [-cp.sum(changes)] if node.function.has_sublinear_growth and is_in_objective else []
+        is_counted = growing_atoms == "all" or bool(problem.objective.floats[:, node.outputs].nnz)
+        if node.function.has_sublinear_growth and is_counted:
+            is_matrix = node.function.has_semidefinite_domain
+            growth.append(
+                -cp.trace(cp.reshape(changes, (math.isqrt(k),) * 2, order="C")) if is_matrix else -cp.sum(changes)
+            )
     slope = (problem.objective.floats @ z)[0]
+    is_linear = growing_atoms == "none"
     if not is_linear and not growth:
         return None
     objective = slope if is_linear else sum(growth[1:], growth[0])

@@ -21,12 +21,13 @@ from boostopt._utils.files import write_atomically
 from boostopt._utils.json_values import to_json_text
 from boostopt._utils.validation import check_path
 from boostopt.errors import ProblemError
-from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations
+from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations, solved_again
 from boostopt.problem_certificates.minorants.lagrangian_minorant import Choice
 from boostopt.problem_certificates.minorants.minorant_search import N_STEPS, WIDTHS
 from boostopt.problem_certificates.minorants.stationary_multipliers import float_point, proposed_choices
 from boostopt.problem_certificates.problem_certificate import ProblemAnswer, ProblemCertificate
 from boostopt.problem_certificates.problem_reader import ReadProblem
+from boostopt.verification.exact_proofs.domain_multipliers import StatedProblemWithDomains, with_stated_domains
 from boostopt.verification.exact_proofs.exact_multipliers import exact_multipliers, proposals
 from boostopt.verification.exact_proofs.exact_optima import FloatAnswer, exact_optimum
 from boostopt.verification.exact_proofs.exact_points import Row, proposed_points, proposed_rays
@@ -38,7 +39,12 @@ from boostopt.verification.exact_proofs.implied_multipliers import (
 )
 from boostopt.verification.exact_proofs.relaxed_multipliers import relaxed_multipliers
 from boostopt.verification.problem_certificate_verdict import PROBLEM_FILES, verify_problem_certificate
-from boostopt.verification.problem_kernel.problem_checker import check_ray, lower_bound, upper_bound
+from boostopt.verification.problem_kernel.problem_checker import (
+    check_ray,
+    excludes_all_points,
+    lower_bound,
+    upper_bound,
+)
 from boostopt.verification.problem_kernel.problem_schema import (
     FILE_KIND,
     FORMAT,
@@ -348,7 +354,17 @@ def _multipliers_of_lower_end(
             return lower, multipliers
     except ProblemError as error:
         failure = error
-    for answer, extended in _extended_problems(certificate.answers, problem):
+        # The answer may have no duals.
+        solved_problems = [solved_again(answer.problem) for answer in certificate.answers[-1:]]
+        answers = [ProblemAnswer(*item, certificate.answers[-1].feasible) for item in solved_problems if item]
+        try:
+            return best_multipliers(answers, problem, goal, certificate.gap)
+        except ProblemError:
+            pass
+    problems = _extended_problems(certificate.answers, problem)
+    if failure is not None:
+        problems = itertools.chain(_problems_with_domains(certificate.answers, problem), problems)
+    for answer, extended in problems:
         try:
             value, choice = best_multipliers(
                 [replace(answer, problem=extended.read)], extended.problem, goal, certificate.gap
@@ -361,6 +377,16 @@ def _multipliers_of_lower_end(
     if multipliers is None and failure is not None:
         raise failure
     return lower, multipliers
+
+
+def _problems_with_domains(
+    answers: Sequence[ProblemAnswer], problem: Problem
+) -> Iterator[tuple[ProblemAnswer, StatedProblemWithDomains]]:
+    """Yield answers, and problems with what the domains of their atoms imply."""
+    for answer in answers:
+        extended = with_stated_domains(answer.problem, problem)
+        if extended is not None:
+            yield answer, extended
 
 
 def _extended_problems(
@@ -391,7 +417,7 @@ def _proof_of_infeasibility(certificate: ProblemCertificate, problem: Problem) -
     failure = "no multipliers were found"
     for multipliers in _multipliers_without_objective(certificate.answers, problem):
         try:
-            if lower_bound(problem, multipliers) > 0:
+            if excludes_all_points(problem, multipliers):
                 return multipliers
             failure = "their bound is not positive"
         except Rejected as rejected:
@@ -405,6 +431,9 @@ def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Pr
     """Yield multipliers that may prove that no point is feasible."""
     for answer in answers:
         yield from _multipliers_of_least_violation(answer.problem, problem)
+    for _, extended in _problems_with_domains(answers, problem):
+        for multipliers in _multipliers_of_least_violation(extended.read, extended.problem):
+            yield extended.split(multipliers, problem)
     for answer in answers:
         for has_objective in (True, False):
             multipliers = relaxed_multipliers(answer.problem, problem, has_objective)
@@ -417,8 +446,9 @@ def _multipliers_without_objective(answers: Sequence[ProblemAnswer], problem: Pr
 
 def _multipliers_of_least_violation(read: ReadProblem, problem: Problem) -> Iterator[Multipliers]:
     """Yield multipliers without the objective near those of the least violation of the constraints."""
+    widths = WIDTHS if read.nodes else WIDTHS[:1]  # distances from kinks of atoms
     for proposal in least_violations(read):
-        for width in WIDTHS:
+        for width in widths:
             for multipliers in _proposed_multipliers(ProblemAnswer(*proposal, None), problem, 0.0, width):
                 yield from multipliers
 

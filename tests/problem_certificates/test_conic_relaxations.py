@@ -246,3 +246,9 @@ def test_a_bound_of_eigenvalues_is_above_all_of_them() -> None:
         for k in range(1, n + 1):
             entries = [shift * (i == j) - int(X[i, j]) for i in range(k) for j in range(k)]
             assert flint.fmpq_mat(k, k, entries).det() > 0
+
+
+def test_an_unbounded_eigenvalue_is_proved_so_by_the_relaxation() -> None:
+    """The matrices of the interior-point method underflow."""
+    X = cp.Variable((2, 2), symmetric=True)
+    assert certify_problem(cp.Problem(cp.Maximize(cp.lambda_min(X))), solver="auto").status == "unbounded"

@@ -7,8 +7,10 @@ from typing import Any
 import flint
 import numpy as np
 import pytest
+from convex_problems import cp
 from test_semidefinite_programs import duality_gap, equal_partition, semidefinite_program
 
+from boostopt import certify_problem
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.cone_proofs import cone_form_interval
 from boostopt.problem_certificates.cone_proofs.clarabel_answers import ConicAnswer
@@ -125,3 +127,45 @@ def test_points_between_the_nearest_answer_and_a_proved_one_are_tried(monkeypatc
     uppers = [result.upper for result in results if isinstance(result, ProvedPoint)]
     assert len(uppers) >= 2 and uppers == sorted(uppers, reverse=True)
     assert interval.upper <= uppers[-1] < uppers[0]
+
+
+@pytest.mark.parametrize(
+    ("build", "optimum"),
+    [
+        (lambda v, X: (-cp.sum(cp.entr(v)), [cp.sum(v) == 0]), 0.0),
+        (lambda v, X: (-cp.sum(cp.entr(v)), [cp.sum(v) <= 0]), 0.0),
+        (lambda v, X: (cp.sum(v), [cp.sum(cp.entr(v)) >= 0, cp.sum(v) <= 0]), 0.0),
+        (lambda v, X: (-cp.geo_mean(v), [cp.sum(v) == 0]), 0.0),
+        (lambda v, X: (cp.sum(cp.power(v, 1.5)), [cp.sum(v) <= 0]), 0.0),
+        (lambda v, X: (-cp.sum(cp.sqrt(v)), [v[0] + v[1] == 0, v[2] <= 4]), -2.0),
+        (lambda v, X: (-cp.log(v[0]) - cp.sum(cp.entr(v[1:])), [cp.sum(v[1:]) <= 0, v[0] <= 1]), 0.0),
+        (lambda v, X: (-cp.von_neumann_entr(X), [X[0, 0] == 0, X[1, 1] == 1]), 0.0),
+    ],
+)
+def test_points_at_the_limits_of_domains_prove_the_upper_end(build: Any, optimum: float) -> None:
+    v, X = cp.Variable(3, name="v"), cp.Variable((2, 2), symmetric=True, name="X")
+    objective, constraints = build(v, X)
+    certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
+    assert certificate.lower <= optimum <= certificate.upper and certificate.gap <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("build", "optimum"),
+    [
+        (lambda v, X: (v[0], [cp.exp(v[0]) <= 1 + v[0]]), 0.0),
+        (lambda v, X: (v[0], [cp.log(v[0]) >= v[0] - 1]), 1.0),
+        (lambda v, X: (v[0], [cp.geo_mean(v) >= 1, cp.sum(v) <= 3]), 1.0),
+        (lambda v, X: (v[0] - v[1], [cp.inv_pos(v[0]) + v[0] <= 2, v[1] == 0.25]), 0.75),
+        (lambda v, X: (v[0], [cp.entr(v[0]) >= 1 - v[0]]), 1.0),
+        (lambda v, X: (v[1], [cp.exp(v[0]) <= 1 + v[0], cp.norm(v) <= 1]), -1.0),
+        (lambda v, X: (v[0] + v[1], [cp.norm(v) <= 1, cp.norm(v - np.array([2.0, 0, 0])) <= 1]), 1.0),
+        (lambda v, X: (X[0, 1] + X[0, 0], [cp.lambda_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda v, X: (X[0, 1] + X[0, 0], [cp.log_det(X) >= 0, cp.trace(X) <= 2]), 1.0),
+        (lambda v, X: (cp.sum(X), [X >> 0, cp.trace(X) <= 0]), 0.0),
+    ],
+)
+def test_simple_points_are_proved_where_no_point_has_slack(build: Any, optimum: float) -> None:
+    v, X = cp.Variable(3, name="v"), cp.Variable((2, 2), symmetric=True, name="X")
+    objective, constraints = build(v, X)
+    certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
+    assert certificate.lower <= optimum <= certificate.upper and certificate.gap <= 1e-4

@@ -264,11 +264,12 @@ def test_constraints_that_are_not_convex_imply_nothing(constraint: Callable[[Any
 
 
 def test_certificate_without_a_point_with_slack_says_so() -> None:
-    """Two tangent balls have one common point, which no rule recognizes."""
+    """Two tangent balls have one common point, which is found only if its numbers are simple."""
     x = cp.Variable(2, name="x")
-    tangent_balls = [cp.norm(x - np.array([1.0, 0])) <= 1, cp.norm(x + np.array([1.0, 0])) <= 1]
-    certificate = certified(cp.Minimize(x[1]), tangent_balls)
-    assert certificate.lower <= 0 and certificate.upper == np.inf
+    for point in (0.0, 77 / 256):
+        centres = np.array([point + 1, 0]), np.array([point - 1, 0])
+        certificate = certified(cp.Minimize(x[1]), [cp.norm(x - centre) <= 1 for centre in centres])
+        assert certificate.lower <= 0 and certificate.upper == (0.0 if point == 0 else np.inf)
     assert re.search(r"\bno point with slack\b", certificate.reasons[0])
 
 
@@ -334,12 +335,18 @@ def test_null_vectors_of_an_answer_that_nothing_implies_are_not_used(limit: floa
 
 
 def test_semidefinite_constraints_without_slack_are_named() -> None:
-    """The null vector (1, sqrt(2)) is no float."""
+    """The null vector (1, sqrt(2)) is no float: a form with a larger float has a point, one with a smaller one none."""
     X = cp.Variable((2, 2), symmetric=True, name="X")
-    form = X[0, 0] - 2 * math.sqrt(2) * X[0, 1] + 2 * X[1, 1]
-    problem = cp.Problem(cp.Minimize(X[0, 0] + X[0, 1]), [X >> 0, form <= 0, X[1, 1] == 1])
-    problem.solve("CLARABEL")
-    assert any("X" in reason and ">> 0" in reason for reason in certify_problem(problem).reasons)
+    for root in (math.sqrt(2), math.nextafter(math.sqrt(2), 0)):
+        form = X[0, 0] + 2 * root * X[0, 1] + 2 * X[1, 1]
+        problem = cp.Problem(cp.Minimize(X[0, 0] + X[0, 1]), [X >> 0, form <= 0, X[1, 1] == 1])
+        certificate = certify_problem(problem, solver="CLARABEL")
+        if root == math.sqrt(2):
+            assert certificate.lower <= 2 - math.sqrt(2) + 1e-15 and certificate.upper == pytest.approx(
+                2 - math.sqrt(2)
+            )
+    assert certificate.upper == np.inf
+    assert any("X" in reason and ">> 0" in reason for reason in certificate.reasons)
 
 
 def test_two_proposals_of_one_null_vector_leave_out_one_row(monkeypatch: pytest.MonkeyPatch) -> None:

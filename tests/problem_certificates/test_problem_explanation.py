@@ -215,6 +215,17 @@ def test_an_explanation_is_shown_as_text_and_as_html() -> None:
     assert html.startswith("<table>") and html.count("FAILS") == 2
 
 
+def test_names_of_several_lines_and_control_sequences_stay_in_one_line() -> None:
+    x, name = cp.Variable(name="x\n\x1b[31m<b>"), "first\n\x1b[31m<b>"
+    problem = cp.Problem(cp.Minimize(cp.square(x)), [(x >= 1).set_label(name)])
+    problem.solve(solver="CLARABEL")
+    explanation = explain_problem(problem)
+    assert str(explanation).count("\n") == 8 and "\x1b" not in str(explanation)
+    assert r"[0] first\n\x1b[31m<b>" in str(explanation)
+    html = explanation._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "<b>" not in html and "\x1b" not in html and "&lt;b&gt;" in html
+
+
 def test_explain_problem_of_many_constraints_prints_those_that_fail_and_counts_the_others() -> None:
     x = cp.Variable(30, name="x")
     problem = cp.Problem(cp.Minimize(cp.sum(x)), [x[k] >= k for k in range(30)])

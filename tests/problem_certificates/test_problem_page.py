@@ -258,6 +258,37 @@ def test_names_are_those_of_the_user_or_letters_that_are_free() -> None:
     assert problem_page(hats).statement[1] == r"& \nu = 0 \quad : \; \hat{\nu}_{1}"
 
 
+@pytest.mark.parametrize(
+    ("name", "tex"),
+    [
+        ("a|b", r"{\text{a}\vert{}\text{b}}"),
+        ("<img src=x>", r"{\text{}{<}\text{img src=x}{>}\text{}}"),
+        ("*a*", r"{\text{}\ast{}\text{a}\ast{}\text{}}"),
+        ("[a](u)", r"{\text{}\lbrack{}\text{a}\rbrack{}\text{(u)}}"),
+        ("`a`", r"\text{'a'}"),
+        (
+            "first\n\n| x | y |\x1b[31m",
+            r"{\text{first }\vert{}\text{ x }\vert{}\text{ y }\vert{}\text{ }\lbrack{}\text{31m}}",
+        ),
+        ("x_a|b", r"x_{{\text{a}\vert{}\text{b}}}"),
+        ("5$ & 1\\2", r"\text{5\$ \& 1/2}"),
+    ],
+)
+def test_no_name_ends_a_cell_or_becomes_markup(name: str, tex: str) -> None:
+    x, data = cp.Variable(2, name=name), np.array([2.0, 3.0])
+    problem = cp.Problem(cp.Minimize(data @ x), [(x >= 1).set_label(name)])
+    page = problem_page(problem, {f"{name} of data": data})
+    assert page.symbols[0][0] == tex
+    for text in texts(page):
+        assert_closed(text)
+    for text in (*page.statement, *page.lagrangian):
+        assert_readable(text)
+    table = [line for line in str(page).splitlines() if line.startswith("|")]
+    assert all(line.count("|") == 3 for line in table)
+    prose = re.sub(r"`problem\.[^`]*`|\*\*", "", str(page))
+    assert not re.search(r"<[A-Za-z/!?]|[`*\x1b]|\]\(", prose)
+
+
 def test_atoms_without_a_formula_are_shown_by_their_names() -> None:
     x = cp.Variable(4, name="x")
     page = problem_page(cp.Problem(cp.Minimize(cp.norm1(cp.cumsum(x)))))

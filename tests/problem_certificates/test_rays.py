@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse
 from convex_problems import cp
 from support.unbounded_problems import BOUNDED, UNBOUNDED, leave_point
 
-from boostopt import certify_problem
+from boostopt import certify_problem, verify
 from boostopt.problem_certificates import unbounded_rays
 from boostopt.problem_certificates.arithmetic.balls import ZERO, working_precision
 from boostopt.problem_certificates.problem_reader import read_problem
@@ -114,3 +115,35 @@ def test_a_direction_of_sparse_rows_lies_in_its_balls() -> None:
                 assert total.contains(0) and float(total.rad()) <= 1e-9
             assert all(value == 0 if k in zeros else value > 0 for k, value in enumerate(balls_of_d))
             assert unbounded_rays.sparse_direction(rows + rows, zeros, d) is None  # rows that depend on each other
+
+
+@pytest.mark.parametrize(
+    "atom",
+    [
+        lambda x: cp.sum(cp.multiply(np.zeros(3), cp.square(x[:3]))),
+        lambda x: 0 * cp.sum_squares(x),
+        lambda x: 0 * cp.exp(cp.norm(x) + cp.max(x)),
+        lambda x: 0 * cp.quad_form(x[:2], np.array([[2.0, 1.0], [1.0, 1.0]])),
+        lambda x: cp.norm1(x) - cp.norm1(x[::-1]) * 0,
+    ],
+)
+def test_atoms_times_0_that_have_a_value_everywhere_stop_no_ray(atom: Any, tmp_path: Path) -> None:
+    x = cp.Variable(3, name="x")
+    problem = cp.Problem(cp.Minimize(2 * x[0]), [atom(x) <= 1 - x[0]])
+    x.value = np.zeros(3)
+    certificate = certify_problem(problem)
+    assert certificate.status == "unbounded"
+    certificate.save(tmp_path / "ray.json")
+    assert verify(tmp_path / "ray.json").outcome == "unbounded"
+    many = cp.Variable(4001, name="x")
+    nodes = read_problem(cp.Problem(cp.Minimize(cp.exp(many[1])), [atom(many) <= 1])).nodes
+    assert [node.name for node in nodes] in (["exp"], ["exp", "norm1"], ["exp", "Norm1"]) and nodes[0].start == 4001
+
+
+def test_atoms_times_0_stop_rays_that_leave_their_domain() -> None:
+    x = cp.Variable(2, name="x")
+    for atom in (cp.log(x[0] + x[1]), cp.quad_over_lin(x[1], x[0]), cp.exp(-cp.sqrt(x[0]))):
+        sign = 1 if atom.is_convex() else -1
+        problem = cp.Problem(cp.Minimize(x[0] + x[1] + 0 * sign * atom), [x[1] == 0])
+        certificate = certify_problem(problem, solver="CLARABEL")
+        assert certificate.status != "unbounded" and certificate.lower <= 0.0 <= certificate.upper

@@ -134,3 +134,11 @@ def test_arguments_that_depend_on_a_changing_atom_by_less_than_all_floats_are_no
     y.value = np.array(8.0)
     certificate = certify_problem(problem)
     assert certificate.status != "unbounded" and certificate.upper >= -0.75
+
+
+@pytest.mark.parametrize("power", [-1, -0.5])
+def test_powers_that_tend_to_0_have_the_slope_0_beside_other_atoms(power: float) -> None:
+    x = cp.Variable(3)
+    for atom, optimum in ((-cp.log(x[0]), 1.0), (cp.inv_pos(x[0]), 2.0)):
+        certificate = certify_problem(cp.Problem(cp.Minimize(atom + x[0] + cp.power(x[1], power))), solver="auto")
+        assert optimum - 1e-7 <= certificate.lower <= optimum <= certificate.upper <= optimum + 1e-2

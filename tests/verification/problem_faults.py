@@ -53,7 +53,7 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "the sign of matrices": ("problem_checker", "[-entry for entry in Z]", "[entry for entry in Z]"),
     "a proof of infeasibility": (
         "problem_checker",
-        "if not is_positive(lower_bound(problem, document.multipliers)):",
+        "if not excludes_all_points(problem, document.multipliers):",
         "if not lower_bound(problem, document.multipliers) is not None:",
     ),
     "inequalities of the point": ("problem_checker", "if not is_at_most(value, ZERO):", "if False:"),
@@ -108,8 +108,8 @@ FAULTS: Mapping[str, tuple[str, str, str]] = {
     "the logarithm": ("atoms", "return pair_sum(mu, -pair_product(mu,", "return pair_sum(2 * mu, -pair_product(mu,"),
     "the entropy": (
         "atoms",
-        "exponential(quotient(s[0], mu) - 1))\n\n\nclass Logistic",
-        "exponential(quotient(s[0], mu) - 2))\n\n\nclass Logistic",
+        "return -pair_product(mu, exponential(quotient(s[0], mu) - 1))",
+        "return -pair_product(mu, exponential(quotient(s[0], mu) - 2))",
     ),
     "the logistic loss": (
         "atoms",

@@ -97,6 +97,44 @@ def test_the_optimum_of_a_linear_problem_is_proved_to_be_a_fraction(tmp_path: Pa
     assert verification.claimed == (0.5, 0.5)
 
 
+@pytest.mark.parametrize("atom", [lambda u: -cp.log(u), lambda u: cp.power(u, 1.5), lambda u: cp.kl_div(u, 1), cp.exp])
+def test_answers_without_duals_are_saved(atom: Any, tmp_path: Path) -> None:
+    """Steps find the multipliers in memory; a solve proposes those of the file."""
+    x = cp.Variable(2, name="x")
+    u = np.array([[1.0, 2.0], [0.5, -1.0]]) @ x + 2
+    problem = cp.Problem(cp.Minimize(cp.sum(atom(u)) + x @ np.array([1.25, 0.5])), [x >= -0.5, x <= 1, cp.norm(x) <= 1])
+    problem.solve(solver="CLARABEL")
+    optimum = problem.value
+    for constraint in problem.constraints:
+        for dual in constraint.dual_variables:
+            dual.save_value(None)
+    certificate = certify_problem(problem)
+    certificate.save(tmp_path / "problem.json")
+    verification = verify(tmp_path / "problem.json")
+    assert verification and optimum - 1e-6 <= verification.lower <= verification.upper <= optimum + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("build", "optimum"),
+    [
+        (lambda x, X: (X[0, 1] + X[0, 0], [cp.lambda_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda x, X: (X[0, 1] + X[0, 0], [cp.sigma_max(X) <= 1, cp.trace(X) >= 2]), 1.0),
+        (lambda x, X: (cp.quad_over_lin(1 + 0 * x[0], x[1]) + cp.square(x[0] - 1), []), 0.0),
+        (lambda x, X: (cp.matrix_frac(np.ones(2), X), []), 0.0),
+        (lambda x, X: (cp.tr_inv(X) + cp.square(x[0]), []), 0.0),
+    ],
+)
+def test_largest_entries_of_diagonals_and_quotients_that_vanish_are_saved(
+    build: Any, optimum: float, tmp_path: Path
+) -> None:
+    x, X = cp.Variable(2, name="x"), cp.Variable((2, 2), symmetric=True, name="X")
+    objective, constraints = build(x, X)
+    certificate = certify_problem(cp.Problem(cp.Minimize(objective), constraints), solver="auto")
+    certificate.save(tmp_path / "problem.json")
+    verification = verify(tmp_path / "problem.json")
+    assert optimum - 1e-6 <= verification.lower <= optimum <= verification.upper <= optimum + 1e-3
+
+
 def test_another_problem_than_the_one_of_the_file_is_rejected(tmp_path: Path) -> None:
     path = saved("linear", tmp_path)
     assert verify(path, certified("linear")[1])

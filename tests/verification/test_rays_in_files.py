@@ -196,6 +196,10 @@ def test_asymptotic_slopes_of_files_bound_all_changes(name: str) -> None:
                     assert end is not None
                     difference = pair_product(Fraction(atom.sign), pair_sum(end, -bound))
                     assert not is_positive(difference)
+                is_growing = [entry > 0 for entry in changes]
+                if slope == 0 and atom.grows(is_growing, changes):
+                    end = atom.value([x + Fraction(10**30) * y for x, y in zip(u, changes, strict=True)])
+                    assert end is not None and is_positive(pair_sum(end, pair_sum(Fraction(-50), -value)))
     assert (count > 0) == (name not in WITHOUT_SLOPE)
 
 

@@ -95,6 +95,16 @@ class AffineForm:
         """Return the entries as rows over so many unknowns."""
         return RowBlock(self, n_unknowns)
 
+    def used_unknowns(self, first: int) -> set[int]:
+        """Return the unknowns from a position on that have a coefficient that may differ from 0."""
+        return {k for row in self.rows for k, value in row.items() if k >= first and not value == 0}
+
+    def with_unknowns(self, places: Int[Array, " k"]) -> AffineForm:
+        """Return the form over some of the unknowns, in rising order; the coefficients of the others are 0."""
+        numbers = {k: i for i, k in enumerate(places.tolist())}
+        rows = [{numbers[k]: value for k, value in row.items() if k in numbers} for row in self.rows]
+        return AffineForm(self.shape, rows, self.offsets)
+
     def signs(self, curvatures: Mapping[int, int]) -> Float[Array, " k"]:
         """Return 1 for each entry that is convex, -1 for a concave one, 0 for an affine or unknown one.
 

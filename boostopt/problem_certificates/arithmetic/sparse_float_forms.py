@@ -249,6 +249,17 @@ class FloatForm(AffineForm):
     def block(self, n_unknowns: int) -> RowBlock:
         return FloatRowBlock(self, n_unknowns)
 
+    def used_unknowns(self, first: int) -> set[int]:
+        parts = [self.matrix] if self.radius is None else [self.matrix, self.radius]
+        return set(
+            np.concatenate([part.indices[(part.indices >= first) & (part.data != 0)] for part in parts]).tolist()
+        )
+
+    def with_unknowns(self, places: Int[Array, " k"]) -> FloatForm:
+        columns = places[places < self.matrix.shape[1]]
+        radius = None if self.radius is None else self.radius[:, columns]
+        return FloatForm(self.shape, self.matrix[:, columns], radius, self._offsets)
+
     def signs(self, curvatures: Mapping[int, int]) -> Float[Array, " k"]:
         A = self.matrix
         if not curvatures or int(A.indices.max(initial=-1)) < min(curvatures):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -316,9 +316,11 @@ class Function(ABC):
     is_nondecreasing: bool = False
     """True if the value does not decrease if an argument increases, and keeps the domain."""
     has_sublinear_growth: bool = False
-    """True if values of one argument grow beyond all bounds, with the asymptotic slope 0, if the argument increases."""
+    """True if values grow beyond all bounds, perhaps with the asymptotic slope 0, if all arguments do."""
     needs_bounds: bool = False
     """True if the minorants depend on bounds of the arguments."""
+    has_box_domain: bool = False
+    """True if the domain has all arguments above `domain_limits`, and perhaps some of these."""
     has_semidefinite_domain: bool = False
     """True if the argument is a matrix that must be positive semidefinite."""
 
@@ -329,6 +331,10 @@ class Function(ABC):
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return a point near u at which the function has a value, for u next to a closed domain; else u."""
         return u
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        """Return lower limits of the domain, by the position among `count` arguments."""
+        return {}
 
     @abstractmethod
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
@@ -418,6 +424,13 @@ class Function(ABC):
         if all(change == 0 for change in changes):
             return ZERO
         return self.value(changes) if self.is_homogeneous else NOT_A_NUMBER
+
+    def grows(self, is_growing: Sequence[bool], changes: Sequence[Ball]) -> bool:
+        """Return whether values grow beyond all bounds, given which arguments do, and bounds of their changes.
+
+        The function has the asymptotic slope 0 along the changes.
+        """
+        return self.has_sublinear_growth and all(is_growing)
 
     def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
         """Return the CVXPY constraints that slopes, shape (m,), are asymptotic ones along changes, shape (m, k).

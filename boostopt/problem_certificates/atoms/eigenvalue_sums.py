@@ -79,6 +79,7 @@ class SumOfLargestEigenvalues(SquareMatrixFunction):
         k, an exact number.
     """
 
+    has_box_domain = True
     has_kinks = True
     is_homogeneous = True
     sign = 1

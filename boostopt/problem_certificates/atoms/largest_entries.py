@@ -43,6 +43,7 @@ class Extreme(Function):
         1 for the largest, -1 for the smallest.
     """
 
+    has_box_domain = True
     is_nondecreasing = True
     has_kinks = True
     is_of_largest_entries = True
@@ -50,6 +51,7 @@ class Extreme(Function):
 
     def __init__(self, sign: int) -> None:
         self.sign = sign
+        self.has_sublinear_growth: bool = sign < 0
 
     def value(self, u: Sequence[Ball]) -> Ball:
         return self.sign * largest([self.sign * entry for entry in u])
@@ -116,6 +118,7 @@ class SumOfLargest(Function):
         k, an exact number.
     """
 
+    has_box_domain = True
     is_nondecreasing = True
     has_kinks = True
     is_of_largest_entries = True

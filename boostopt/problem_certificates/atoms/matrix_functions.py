@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from boostopt._utils.array_types import Array, Float
+from boostopt._utils.cvxpy_tools import cp
 from boostopt.problem_certificates.arithmetic.balls import (
     NOT_A_NUMBER,
     ONE,
@@ -61,6 +63,7 @@ class LogDeterminant(SquareMatrixFunction):
     """log det X; CVXPY's `log_det`. The minorant of a positive definite G is <G, X> - log det G - n."""
 
     has_semidefinite_domain = True
+    has_sublinear_growth = True
     sign = -1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -69,6 +72,13 @@ class LogDeterminant(SquareMatrixFunction):
 
     def asymptotic_slope(self, changes: Sequence[Ball]) -> Ball:
         return ZERO if is_positive_semidefinite(changes, self.n) else NOT_A_NUMBER  # it is monotone
+
+    def grows(self, is_growing: Sequence[bool], changes: Sequence[Ball]) -> bool:
+        return any(changes[place] > 0 for place in range(0, self.n**2, self.n + 1))  # an eigenvalue of X^-1 A is not 0
+
+    def asymptotic_constraints(self, changes: Any, slopes: Any) -> list[Any]:
+        A = cp.reshape(changes, (self.n, self.n), order="C")
+        return [(A + A.T) / 2 >> 0, slopes == 0]
 
     def tangents(self, u: Float[Array, "m k"], orientations: Float[Array, "m k"], width: float) -> Tangents:
         return Tangents(positive_inverse(u, self.n).reshape(1, -1), np.zeros((1, 0)), orientations)

@@ -62,6 +62,7 @@ class LargestEigenvalue(SquareMatrixFunction):
     The parameters are a factor B. The slope is B Bᵀ / tr(B Bᵀ).
     """
 
+    has_box_domain = True
     has_kinks = True
     is_homogeneous = True
     sign = 1
@@ -122,6 +123,7 @@ class SpectralNorm(Function):
         The shape of X.
     """
 
+    has_box_domain = True
     has_kinks = True
     is_homogeneous = True
     sign = 1
@@ -197,6 +199,7 @@ class NuclearNorm(Function):
         The shape of the matrix.
     """
 
+    has_box_domain = True
     has_kinks = True
     is_homogeneous = True
     sign = 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +84,9 @@ class RelativeEntropy(Function):
             return NOT_A_NUMBER
         total = x * (x / y).log() if x > 0 else -entropy(x) - x * y.log()
         return total - x + y if self.is_divergence else total
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return {0: 0.0, 1: 0.0}
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         if u[-1] > 0:
@@ -161,6 +164,7 @@ def _total_entropy(p: Sequence[Ball]) -> Ball:
 class LogSumExp(Function):
     """log(sum exp(u)); CVXPY's `log_sum_exp`. The minorant of p in the simplex is <p, u> plus the entropy of p."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -215,12 +219,17 @@ class QuadraticOverLinear(Function):
     The minorant of w is 2 <w, x> - |w|^2 y. It touches where x = y w.
     """
 
+    has_box_domain = True
+
     is_homogeneous = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
         *x, y = u
         return weighted_sum(x, x) / y if y > 0 else NOT_A_NUMBER
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return {count - 1: 0.0}
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         if u[-1] > 0:
@@ -308,6 +317,8 @@ class QuadraticForm(Function):
     P
         The matrix, in C order. Its symmetric part counts.
     """
+
+    has_box_domain = True
 
     float_matrix: Array
     signed_matrix: list[Any]
@@ -423,6 +434,7 @@ class QuadraticForm(Function):
 class Mean(Function):
     """A concave, homogeneous mean of non-negative numbers. The parameters of a group are the point v of its tangent."""
 
+    has_sublinear_growth = True
     is_nondecreasing = True
     is_homogeneous = True
     sign = -1
@@ -438,6 +450,9 @@ class Mean(Function):
     @abstractmethod
     def relative_curvature(self, v: Float[Array, "m k"]) -> Float[Array, "m k k"]:
         """Return minus the Hessian of phi in relative changes of v."""
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        return dict.fromkeys(range(count), 0.0)
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         return np.maximum(u, 0.0)

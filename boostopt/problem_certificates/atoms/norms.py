@@ -60,6 +60,7 @@ MAX_SIGNED = 6
 class Norm(Function):
     """A norm of k numbers."""
 
+    has_box_domain = True
     has_kinks = True
     is_homogeneous = True
     sign = 1

@@ -7,7 +7,7 @@ expression of atoms is that of each atom, and a constant in it becomes this cons
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -51,6 +51,10 @@ class Perspective(Function):
     def value(self, u: Sequence[Ball]) -> Ball:
         *entries, s = u
         return s * self.function.value([entry / s for entry in entries]) if s > 0 else NOT_A_NUMBER
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        inner = self.function.domain_limits(count - 1)
+        return {count - 1: 0.0} | {i: limit for i, limit in inner.items() if limit == 0}
 
     def domain_point(self, u: Float[Array, " k"]) -> Float[Array, " k"]:
         s = float(u[-1])

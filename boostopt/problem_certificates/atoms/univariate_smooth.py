@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -64,6 +64,10 @@ class SmoothFunction(Function):
 
     is_positive = False
     infimum: float = -math.inf
+
+    def domain_limits(self, count: int) -> Mapping[int, float]:
+        limit = 0.0 if self.is_positive else self.infimum
+        return {0: limit} if math.isfinite(limit) else {}
 
     @abstractmethod
     def float_slope(self, v: Any) -> Any:
@@ -142,6 +146,7 @@ class SmoothFunction(Function):
 class Exponential(SmoothFunction):
     """The exponential function; CVXPY's `exp`."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -186,6 +191,7 @@ class ProductWithExponential(SmoothFunction):
     nothing is assumed of the sign of u, which CVXPY requires to be non-negative.
     """
 
+    has_box_domain = True
     sign = 1
 
     def value(self, u: Sequence[Ball]) -> Ball:
@@ -341,6 +347,7 @@ class Entropy(SmoothFunction):
 class LogisticLoss(SmoothFunction):
     """log(1 + exp(u)); CVXPY's `logistic`."""
 
+    has_box_domain = True
     is_nondecreasing = True
     sign = 1
 
@@ -385,6 +392,7 @@ class HuberLoss(SmoothFunction):
         M >= 0, a ball. For M = 0 the loss is 0 everywhere.
     """
 
+    has_box_domain = True
     sign = 1
 
     def __init__(self, threshold: Ball) -> None:
@@ -472,6 +480,7 @@ class RealPower(SmoothFunction):
         self.is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
         self.is_power_of_two = self.is_even and p.numerator.bit_count() == 1
         self.is_positive = not self.is_even
+        self.has_box_domain: bool = self.is_power_of_two
         self.infimum: float = 0.0 if p < 0 else -math.inf
         self.sign = 1 if p > 1 or p < 0 else -1
         self.has_sublinear_growth: bool = self.sign < 0
@@ -524,7 +533,7 @@ class RealPower(SmoothFunction):
         ratio = slope / self.exponent
         if self.is_even:
             return (1 - self.exponent) * size_power(abs(ratio), self.exponent / (self.exponent - 1))
-        return (1 - self.exponent) * ratio ** (self.exponent / (self.exponent - 1)) if ratio > 0 else NOT_A_NUMBER
+        return (1 - self.exponent) * positive_power(ratio, self.exponent / (self.exponent - 1))
 
     def zero_rows(self, count: int) -> Sequence[Sequence[tuple[int, Ball]]] | None:
         return unit_rows(count) if self.p > 0 and self.sign > 0 else None

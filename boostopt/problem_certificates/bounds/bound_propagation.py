@@ -53,6 +53,7 @@ class Propagation(Box):
 
     def __init__(self, problem: ReadProblem, level: float = math.inf, right_side_change: float = 0.0) -> None:
         self.problem = problem
+        self._has_level = math.isfinite(level)
         rest = np.full(problem.n_values - problem.n, np.inf)
         super().__init__(np.concatenate([problem.lower, -rest]), np.concatenate([problem.upper, rest]))
         self._rows = list(self._constraint_rows(level, right_side_change))
@@ -71,9 +72,16 @@ class Propagation(Box):
         return bool(np.isfinite(self.box[0]).all() and np.isfinite(self.box[1]).all())
 
     def run(self) -> None:
-        """Improve the bounds until all bounds of x are finite, or none improves."""
+        """Improve the bounds until all bounds of x are finite, or none improves.
+
+        Where no point is known, domains of atoms say whether a box contains none.
+        """
         for _ in range(MAX_ROUNDS):
             if self.is_empty or self.is_bounded:
+                if not self._has_level:
+                    for rows in self._arguments:
+                        rows.improve(self)
+                    self._bound_arguments()
                 return
             if not self._pass():
                 break
@@ -90,6 +98,11 @@ class Propagation(Box):
                 improved |= self.tighten(node.start + k, low, high)
         for rows in self._rows:
             improved |= rows.use(self)
+        return self._bound_arguments() or improved
+
+    def _bound_arguments(self) -> bool:
+        """Use every atom once for its arguments; return whether a bound became much tighter."""
+        problem, improved = self.problem, False
         for node, rows in zip(reversed(problem.nodes), reversed(self._arguments), strict=True):
             for k, group in enumerate(node.members.tolist()):
                 output = (float(self.lower[node.start + k]), float(self.upper[node.start + k]))

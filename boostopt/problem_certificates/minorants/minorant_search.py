@@ -5,6 +5,7 @@ Each bound is one that `lower_bound` proves. The order of the choices decides ho
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +19,7 @@ from boostopt.errors import format_names
 from boostopt.problem_certificates.arithmetic.balls import working_precision
 from boostopt.problem_certificates.bounds.bound_propagation import Propagation
 from boostopt.problem_certificates.bounds.bounds_from_minorants import CoordinateBounds
+from boostopt.problem_certificates.faces.domain_constraints import with_domains
 from boostopt.problem_certificates.faces.implied_equations import with_null_vectors
 from boostopt.problem_certificates.feasible_point import Promotions, max_slack_point
 from boostopt.problem_certificates.minorants.auxiliary_solves import least_violations, optimum_by_solver, solved_again
@@ -206,6 +208,25 @@ def bound_face_below(read: ReadProblem, interval: ProblemInterval, goal: float, 
     bound_below(faces, interval, box, x, goal, change)
 
 
+def bound_domains_below(read: ReadProblem, interval: ProblemInterval, goal: float, change: float) -> None:
+    """Give an interval a lower bound by the domains of atoms, which those without a multiplier do not count."""
+    blocks = [read.objective, read.inequalities.rows, read.equalities.rows, *(item.rows for item in read.matrices)]
+    blocks += [node.arguments for node in read.nodes]
+    used = set[int]().union(*(block.form().used_unknowns(read.n) for block in blocks))
+    is_idle = any(used.isdisjoint(range(node.outputs.start, node.outputs.stop)) for node in read.nodes)
+    domains = with_domains(read) if is_idle else None
+    proposal = None if domains is None else solved_again(domains.read)
+    if proposal is None:
+        return
+    extended, x = proposal
+    box = Propagation(extended, interval.upper, change)
+    box.run()
+    reasons, interval.reasons = interval.reasons, []
+    bound_below(extended, interval, box, x, goal, change)
+    if not math.isfinite(interval.lower):
+        interval.reasons = reasons
+
+
 def _use_relaxation(read: ReadProblem, interval: ProblemInterval, goal: float) -> None:
     """Raise the lower bound of an interval by that of the conic relaxation, whose point may be better, too."""
     interval.has_relaxation = False
@@ -336,8 +357,13 @@ def _use_choice(read: ReadProblem, interval: ProblemInterval, box: Propagation, 
 
 
 def is_proved_infeasible(read: ReadProblem, box: Propagation, tolerance: float, has_relaxation: bool = False) -> bool:
-    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation."""
-    for copied, x in least_violations(read):
+    """Return whether no point is feasible: weak duality without the objective, by the duals of the least violation.
+
+    Where this proves nothing, domains of atoms count as constraints. Their duals may be noise, which costs more.
+    """
+    domains = with_domains(read)
+    reads = [read] if domains is None else [read, domains.read]
+    for copied, x in itertools.chain.from_iterable(map(least_violations, reads)):
         point = float_point(copied, x)
         for width in WIDTHS[:3]:
             for choice in proposed_choices(copied, point, box.box, width, N_STEPS, objective_weight=0.0):

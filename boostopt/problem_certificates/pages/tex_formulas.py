@@ -23,6 +23,16 @@ N_DIGITS = 6
 MAX_DENOMINATOR = 1000
 """Largest denominator of a number that is shown as a fraction."""
 
+LEFT_TEXT = {
+    "|": r"\vert{}",
+    "<": "{<}",  # no tag of HTML begins with a sign before a brace
+    ">": "{>}",
+    "*": r"\ast{}",
+    "[": r"\lbrack{}",
+    "]": r"\rbrack{}",
+}
+"""Signs of names that Markdown and HTML read, in TeX for math mode."""
+
 INDEXED_NAME = re.compile(r"([A-Za-z]+)_?((?<=_).+|\d+)")
 """A name with an index, such as x_max or x1."""
 
@@ -108,7 +118,7 @@ def name_formula(name: str) -> Formula:
     """Return a name of a user: a letter, a Greek letter or a word, with what follows `_` or its digits as an index."""
     parts = INDEXED_NAME.fullmatch(name)
     base, index = (parts.group(1), parts.group(2)) if parts else ("", "")
-    if not base or _word(base).startswith(r"\text"):
+    if not base or _is_upright(_word(base)):
         return Formula(_word(name))
     return Formula(f"{_word(base)}_{{{_word(index)}}}")
 
@@ -119,13 +129,24 @@ def _word(word: str) -> str:
         return SYMBOLS[word]
     if (len(word) == 1 and word.isalpha()) or word.isdigit():
         return word
-    return rf"\text{{{escape_words(word)}}}"
+    text = rf"\text{{{escape_words(word)}}}"
+    return f"{{{text}}}" if LEFT_TEXT.keys() & set(word) else text
+
+
+def _is_upright(text: str) -> bool:
+    """Return whether TeX begins with a word."""
+    return text.startswith((r"\text{", r"{\text{"))
 
 
 def escape_words(words: str) -> str:
-    """Return words for the text mode of TeX."""
-    text = re.sub(r"([&%$#_{}])", r"\\\1", " ".join(words.replace("\\", "/").split()))
-    return text.replace("^", r"\^{}").replace("~", r"\~{}")
+    """Return words for the text mode of TeX, within Markdown: nothing in them ends a cell, a formula or a paragraph.
+
+    Signs that Markdown or HTML would read leave the text mode. Unprintable letters and backquotes are replaced.
+    """
+    words = "".join(letter if letter.isprintable() else " " for letter in " ".join(words.split()))
+    text = re.sub(r"([&%$#_{}])", r"\\\1", words.replace("\\", "/").replace("`", "'"))
+    text = text.replace("^", r"\^{}").replace("~", r"\~{}")
+    return "".join(rf"}}{LEFT_TEXT[sign]}\text{{" if sign in LEFT_TEXT else sign for sign in text)
 
 
 def operator_formula(name: str, arguments: Sequence[Formula], index: str = "") -> Formula:
@@ -144,7 +165,7 @@ def product(*factors: Formula) -> Formula:
         return next(factor for factor in factors if factor.text != "1")
     result = texts[0]
     for text in texts[1:]:
-        is_word = text.startswith(r"\text") or (result.endswith("}") and r"\text{" in result)
+        is_word = _is_upright(text) or (result.endswith("}") and r"\text{" in result)
         result += (r" \cdot " if text[0].isdigit() else r" \, " if is_word else " ") + text
     return Formula(result, PRODUCT)
 

@@ -20,6 +20,7 @@ from boostopt.verification.problem_kernel.atoms import (
     Divergence,
     Entropy,
     EuclideanNorm,
+    Exponential,
     GeometricMean,
     HuberLoss,
     LargestAbsoluteValue,
@@ -28,6 +29,7 @@ from boostopt.verification.problem_kernel.atoms import (
     LogSumExp,
     Perspective,
     PNorm,
+    Power,
     PowerMean,
     QuadraticForm,
     RelativeEntropy,
@@ -51,6 +53,9 @@ from boostopt.verification.problem_kernel.rationals_and_balls import is_exact, i
 SNAP_TOL = 1e-7
 """Relative distance from the end of its range within which a slope counts as being there."""
 
+
+MAX_VANISHING = 1e-3
+"""Size up to which slopes of a quotient may be 0: those of quotients that tend to 0."""
 
 STEP_SIZE = 1e-9
 """Change of slopes, relative to their size, by which changes of bounds are measured."""
@@ -76,6 +81,8 @@ def group_slopes(atom: Any, slopes: Sequence[float], inset: float, is_snapped: b
     for kinds, rule in _RULES:
         if isinstance(atom, kinds):
             return rule(atom, values, Fraction(inset), is_snapped)
+    if is_snapped and isinstance(atom, Exponential | Power):  # the infimum at the slope 0 may be attained nowhere
+        values = [ZERO if abs(value) < SNAP_TOL else value for value in values]
     return GroupSlopes(values, [({i: ONE}, max(abs(float(value)), 1e-12)) for i, value in enumerate(values)])
 
 
@@ -146,6 +153,8 @@ def _norm_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped:
 
 def _squares_over_last_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
     """Return (2 w, -|w|^2), with the last slope moved down."""
+    if is_snapped and max(map(abs, values)) < MAX_VANISHING:
+        return GroupSlopes([ZERO] * len(values), [])
     w = [value / 2 for value in values[:-1]]
     size = sum((value * value for value in w), ZERO)
     last, room = len(w), inset * max(size, Fraction(1, 1000))
@@ -269,6 +278,8 @@ def _singular_value_slopes(atom: Any, values: list[Fraction], inset: Fraction, i
 
 def _matrix_fraction_slopes(atom: Any, values: list[Fraction], inset: Fraction, is_snapped: bool) -> GroupSlopes:
     """Return (2 W, -W Wᵀ) with the second matrix moved down; a change of W moves along the boundary."""
+    if is_snapped and max(map(abs, values)) < MAX_VANISHING:
+        return GroupSlopes([ZERO] * len(values), [])
     n, k = atom.n, atom.k
     W = [[values[i * k + j] / 2 for j in range(k)] for i in range(n)]
     products = [sum((a * b for a, b in zip(W[i], W[j], strict=True)), ZERO) for i in range(n) for j in range(n)]

@@ -1,21 +1,24 @@
 """The atoms that a file may name, those of matrices apart: their values, and the bounds of their Lagrangian terms.
 
-Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Three facts of it count:
+Every atom is a function f of k numbers that is convex (`sign` is 1) or concave (-1). Five facts of it count:
 
 - `value`: f(u), as a number that contains it, and None unless u is proved to lie in the domain;
 - `infimum`: for mu > 0 and slopes s, a lower bound of mu sign f(u) - <s, u> over the domain, None if none is proved;
+- `domain_infimum`: for slopes s, a lower bound of -<s, u> over the domain, None if none is proved;
+- `exceeds_infimum`: whether what one of these two bounds is nowhere as small as the bound;
 - `asymptotic_slope`: for changes a, an s with f(u + t a) <= f(u) + t s, or >= if f is concave, for all u of the domain
   and all t >= 0; None if none is proved. A homogeneous f is subadditive, or superadditive: f(a) is one.
 
-The second is minus the conjugate of mu sign f at s. So the Lagrangian, in which f(u) has the multiplier sign mu, is not
-below <s, u> plus this bound, whatever u is. The numbers of a file are the slopes s, except for `QuadraticForm`.
+The second is minus the conjugate of mu sign f at s, and the third minus that of the indicator of the domain. So the
+Lagrangian, in which f(u) has the multiplier sign mu or 0, is not below <s, u> plus this bound, whatever u is. The
+numbers of a file are the slopes s, except for `QuadraticForm`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -60,8 +63,10 @@ class Atom(ABC):
     """True if t f(u) = f(t u) for all t > 0 and u of the domain, which is a convex cone."""
     is_nondecreasing: bool = False
     """True if f does not decrease in any number, and numbers above those of the domain belong to it."""
+    has_open_domain: bool = False
+    """True if no point of the domain lies on its boundary, nor do points of the cones that solvers use for f."""
     has_sublinear_growth: bool = False
-    """True if f grows beyond all bounds with its one number, although its asymptotic slope is 0."""
+    """True if f is concave, and grows beyond all bounds if all its numbers do."""
 
     @property
     def sign(self) -> int:
@@ -85,9 +90,31 @@ class Atom(ABC):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         """Return a lower bound of mu sign f(u) - <slopes(s), u> over the domain, for mu > 0; None if none is proved."""
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        """Return lower limits of numbers of the domain by their positions, among k numbers."""
+        return {}
+
+    def domain_infimum(self, s: Sequence[Fraction]) -> Number | None:
+        """Return a lower bound of -<s, u> over the domain; None if none is proved."""
+        limits = self.domain_limits(len(s))
+        if any(slope > 0 or (slope and i not in limits) for i, slope in enumerate(s)):
+            return None
+        return -sum((slope * limits[i] for i, slope in enumerate(s) if slope), ZERO)
+
+    def exceeds_infimum(self, mu: Fraction, s: Sequence[Fraction]) -> bool:
+        """Return whether mu sign f(u) - <slopes(s), u> is above its bound for all u of the domain, for mu >= 0."""
+        return self.has_open_domain and mu == 0 and any(s)
+
     def slopes(self, s: Sequence[Fraction]) -> Sequence[Fraction]:
         """Return the slopes that the numbers of a file mean: themselves, for most atoms."""
         return s
+
+    def grows(self, is_growing: Sequence[bool], a: Vector) -> bool:
+        """Return whether f grows beyond all bounds, given which numbers do, and bounds of their changes.
+
+        f has the asymptotic slope 0 along the changes.
+        """
+        return self.has_sublinear_growth and all(is_growing)
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         """Return an asymptotic slope along changes of the numbers; None if none is proved."""
@@ -141,6 +168,7 @@ class LargestEntry(AtomOfSeveral):
 class SmallestEntry(AtomOfSeveral):
     """min u_i."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 
@@ -237,6 +265,9 @@ class SquaresOverLast(Atom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return ZERO if sum(entry * entry for entry in s[:-1]) <= -4 * mu * s[-1] else None
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {k - 1: ZERO}
+
     def asymptotic_slope(self, a: Vector) -> Number | None:
         # It does not increase with the last number.
         is_falling = all(is_zero(entry) for entry in a[:-1]) and is_at_most(ZERO, a[-1])
@@ -325,6 +356,7 @@ class Power(Atom):
         self._is_even = p > 1 and p.denominator == 1 and p.numerator % 2 == 0
         self.is_nondecreasing: bool = self.sign < 0
         self.has_sublinear_growth: bool = self.sign < 0
+        self.has_open_domain: bool = p < 0
 
     @property
     def sign(self) -> int:
@@ -349,6 +381,12 @@ class Power(Atom):
         u = real_power(quotient(abs(p) * mu, -slope), 1 / (1 - p))
         return pair_product(pair_product(u, -slope), 1 - 1 / p)
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {} if self._is_even else {0: ZERO}
+
+    def exceeds_infimum(self, mu: Fraction, s: Sequence[Fraction]) -> bool:
+        return super().exceeds_infimum(mu, s) or (mu > 0 and self.p < 0 and s[0] == 0)
+
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return ZERO if self.p < 1 and is_at_most(ZERO, a[0]) else None
 
@@ -363,6 +401,9 @@ class Exponential(Atom):
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return None if s[0] < 0 else pair_sum(s[0], entropy_term(s[0], mu))
+
+    def exceeds_infimum(self, mu: Fraction, s: Sequence[Fraction]) -> bool:
+        return mu > 0 and s[0] == 0
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return ZERO if is_at_most(a[0], ZERO) else None
@@ -389,6 +430,7 @@ class ProductWithExponential(Atom):
 class Logarithm(Atom):
     """log(u) for u > 0."""
 
+    has_open_domain = True
     is_nondecreasing = True
     has_sublinear_growth = True
 
@@ -401,6 +443,9 @@ class Logarithm(Atom):
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return pair_sum(mu, -pair_product(mu, logarithm(quotient(mu, -s[0])))) if s[0] < 0 else None
+
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {0: ZERO}
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return ZERO if is_at_most(ZERO, a[0]) else None
@@ -416,6 +461,9 @@ class ShiftedLogarithm(Logarithm):
         bound = super().infimum(mu, s)
         return None if bound is None else pair_sum(bound, s[0])
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {0: Fraction(-1)}
+
 
 class Entropy(Atom):
     """-u log(u) for u > 0, and 0 at u = 0."""
@@ -430,6 +478,9 @@ class Entropy(Atom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return -pair_product(mu, exponential(quotient(s[0], mu) - 1))
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {0: ZERO}
+
 
 class LogisticLoss(Atom):
     """log(1 + e^u)."""
@@ -442,6 +493,9 @@ class LogisticLoss(Atom):
 
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return pair_sum(entropy_term(s[0], mu), entropy_term(mu - s[0], mu)) if 0 <= s[0] <= mu else None
+
+    def exceeds_infimum(self, mu: Fraction, s: Sequence[Fraction]) -> bool:
+        return mu > 0 and s[0] in (0, mu)
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return largest([a[0], ZERO])  # its slopes lie between 0 and 1
@@ -465,6 +519,9 @@ class RelativeEntropy(Atom):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         # It is 0 if mu r log(r) - s_1 r - s_2 >= 0 for all r >= 0; the minimum is at log(r) = s_1 / mu - 1.
         return ZERO if is_at_most(pair_product(mu, exponential(quotient(s[0], mu) - 1)), -s[1]) else None
+
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return {0: ZERO, 1: ZERO}
 
 
 class Divergence(RelativeEntropy):
@@ -490,6 +547,9 @@ class LogSumExp(AtomOfSeveral):
     def infimum(self, mu: Fraction, s: Sequence[Fraction]) -> Number | None:
         return total(entropy_term(entry, mu) for entry in s) if min(s) >= 0 and sum(s) == mu else None
 
+    def exceeds_infimum(self, mu: Fraction, s: Sequence[Fraction]) -> bool:
+        return mu > 0 and min(s) == 0
+
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return largest(a)  # its slopes are probabilities
 
@@ -498,6 +558,7 @@ class LogSumExp(AtomOfSeveral):
 class GeometricMean(Atom):
     """The product of u_i^w_i for u >= 0, with weights w > 0 of sum 1."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 
@@ -526,11 +587,15 @@ class GeometricMean(Atom):
         size = total(pair_product(w, logarithm(quotient(-entry, w * mu))) for entry, w in pairs)
         return ZERO if is_at_most(ZERO, size) else None
 
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return dict.fromkeys(range(k), ZERO)
+
 
 @dataclass(frozen=True)
 class PowerMean(AtomOfSeveral):
     """(sum u_i^p)^(1/p) for p below 1 other than 0: of u >= 0, and of u > 0 if p < 0."""
 
+    has_sublinear_growth = True
     is_homogeneous = True
     is_nondecreasing = True
 
@@ -552,6 +617,9 @@ class PowerMean(AtomOfSeveral):
         q = self.p / (self.p - 1)
         size = real_power(total(real_power(-entry / mu, q) for entry in s), 1 / q)
         return ZERO if is_at_most(Fraction(1), size) else None
+
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        return dict.fromkeys(range(k), ZERO)
 
 
 @dataclass(frozen=True)
@@ -584,6 +652,10 @@ class Perspective(Atom):
         # s times (mu sign f(v) - <slopes, v> - last slope), which is not negative if no value in brackets is.
         bound = self.function.infimum(mu, s[:-1])
         return ZERO if bound is not None and is_at_most(s[-1], bound) else None
+
+    def domain_limits(self, k: int) -> Mapping[int, Fraction]:
+        inner = self.function.domain_limits(k - 1)
+        return {k - 1: ZERO} | {i: limit for i, limit in inner.items() if limit == 0}
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         # A homogeneous function is the bound of its changes only if it is convex.

@@ -63,6 +63,11 @@ class MatrixAtom(Atom):
         is_symmetric = all(rows[i][j] == rows[j][i] for i in range(self.n) for j in range(i))
         return rows if is_symmetric else None
 
+    def infimum_of_semidefinite(self, s: Sequence[Fraction]) -> Number | None:
+        """Return 0, a lower bound of -<S, X> over semidefinite X, if -S is semidefinite; None otherwise."""
+        S = self.slope_matrix(s)
+        return ZERO if S is not None and is_semidefinite([[-entry for entry in row] for row in S]) else None
+
 
 @dataclass(frozen=True)
 class LargestEigenvalue(MatrixAtom):
@@ -74,8 +79,8 @@ class LargestEigenvalue(MatrixAtom):
         X = symmetric_part(u, self.n)
         if not all(is_finite(entry) for row in X for entry in row):
             return None
-        if all(is_zero(entry) for row in X for entry in row):
-            return ZERO
+        if all(is_zero(X[i][j]) for i in range(self.n) for j in range(i)):
+            return largest([X[i][i] for i in range(self.n)])
         floats = np.array([[nearest_float(entry) for entry in row] for row in X])
         if not (np.abs(floats) <= MAX_ENTRY).all():
             return None
@@ -113,6 +118,8 @@ class LargestEigenvalue(MatrixAtom):
 class LogDeterminant(MatrixAtom):
     """The logarithm of the determinant of a positive definite matrix."""
 
+    has_open_domain = True
+
     @property
     def sign(self) -> int:
         return -1
@@ -127,8 +134,14 @@ class LogDeterminant(MatrixAtom):
             return None
         return pair_product(mu, total([Fraction(self.n), value, -pair_product(Fraction(self.n), logarithm(mu))]))
 
+    def domain_infimum(self, s: Sequence[Fraction]) -> Number | None:
+        return self.infimum_of_semidefinite(s)
+
     def asymptotic_slope(self, a: Vector) -> Number | None:
         return ZERO if is_semidefinite(symmetric_part(a, self.n)) else None  # it does not decrease
+
+    def grows(self, is_growing: Sequence[bool], a: Vector) -> bool:
+        return any(is_positive(a[place]) for place in range(0, self.n**2, self.n + 1))  # then X^-1 A is not 0
 
 
 @dataclass(frozen=True)
@@ -175,6 +188,9 @@ class MatrixEntropy(MatrixAtom):
             return None
         H = [[entry / mu - (i == j) for j, entry in enumerate(row)] for i, row in enumerate(S)]
         return -pair_product(mu, trace_of_exponential(H))
+
+    def domain_infimum(self, s: Sequence[Fraction]) -> Number | None:
+        return self.infimum_of_semidefinite(s)
 
 
 @dataclass(frozen=True)
@@ -279,6 +295,10 @@ class MatrixFraction(Atom):
         products = [[sum(a * b for a, b in zip(first, second, strict=True)) for second in X] for first in X]
         rest = [[-4 * mu * S[i][j] - products[i][j] for j in range(n)] for i in range(n)]
         return ZERO if is_semidefinite(rest) else None
+
+    def domain_infimum(self, s: Sequence[Fraction]) -> Number | None:
+        size = self.n * self.k
+        return None if any(s[:size]) else LogDeterminant(self.n).infimum_of_semidefinite(s[size:])
 
     def asymptotic_slope(self, a: Vector) -> Number | None:
         # It does not increase with the definite matrix.

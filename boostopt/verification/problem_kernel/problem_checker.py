@@ -54,7 +54,7 @@ def check_document(document: ProblemDocument) -> Interval:
     if claim.status == "infeasible":
         if document.multipliers is None or document.multipliers.objective != 0:
             reject("a proof of infeasibility must have multipliers, without the objective")
-        if not is_positive(lower_bound(problem, document.multipliers)):
+        if not excludes_all_points(problem, document.multipliers):
             reject("it claims that no point is feasible; the multipliers do not prove this")
         return None, None
     upper = None if document.point is None else upper_bound(problem, document.point)
@@ -107,6 +107,30 @@ def lower_bound(problem: Problem, multipliers: Multipliers) -> Number:
     return constant if is_finite(constant) else reject("the bound of the multipliers is not finite")
 
 
+def excludes_all_points(problem: Problem, multipliers: Multipliers) -> bool:
+    """Return whether multipliers without the objective prove that no point is feasible.
+
+    Their bound is positive, or it is 0 and a term of the Lagrangian is above its bound everywhere.
+
+    Raises
+    ------
+    Rejected
+        They prove no bound.
+    """
+    bound = lower_bound(problem, multipliers)
+    if is_positive(bound) or not is_at_most(ZERO, bound):
+        return is_positive(bound)
+    slopes, _ = lagrangian(problem, multipliers)
+    for node, numbers in zip(problem.nodes, multipliers.slopes, strict=True):
+        start = 0
+        for k, group in enumerate(node.members):
+            parameters = numbers[start : start + len(group)]
+            start += len(group)
+            if node.atom.exceeds_infimum(abs(slopes[node.start + k]), parameters):
+                return True
+    return False
+
+
 def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fraction], Number]:
     """Return the slopes in all unknowns, those of values of atoms before they are replaced, and the constant."""
     slopes: list[Fraction] = [ZERO] * problem.n_unknowns
@@ -144,9 +168,8 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
 def _infimum(node: AtomNode, mu: Fraction, parameters: Sequence[Fraction]) -> Number:
     """Return a lower bound of mu f(u) - <s, u> for one group of an atom, for the slopes s of its parameters."""
     if mu == 0:
-        if any(parameters):
-            reject(f"the slopes of {node.name} must be 0 where its value has no multiplier")
-        return ZERO
+        bound = node.atom.domain_infimum(parameters) if any(parameters) else ZERO
+        return reject(f"the domain of {node.name} proves no bound of its slopes") if bound is None else bound
     if mu * node.atom.sign < 0:
         reject(f"{node.name} has a multiplier of the wrong sign: the problem may not be convex there")
     bound = node.atom.infimum(abs(mu), parameters)
@@ -232,7 +255,7 @@ class ValueChanges:
         0 for an unknown that changes by exactly this; 1 for a convex value, whose bound is an upper one; -1 for a
         concave value.
     diverging
-        Whether each unknown grows beyond all bounds, and is a concave value.
+        Whether each unknown grows beyond all bounds with the asymptotic slope 0. All such values are concave.
     """
 
     changes: list[Number]
@@ -250,6 +273,11 @@ class ValueChanges:
     def is_bounded_above(self, row: Mapping[int, Fraction], sign: int) -> bool:
         """Return whether the sum of coefficients times changes is an upper bound of sign times the change of a row."""
         return all(sign * coefficient * self.signs[k] >= 0 for k, coefficient in row.items())
+
+    def grows(self, row: Mapping[int, Fraction], change: Number) -> bool:
+        """Return whether a row that changes by at least some amount grows beyond all bounds."""
+        has_growth = any(self.diverging[k] and coefficient > 0 for k, coefficient in row.items())
+        return is_positive(change) or (is_at_most(ZERO, change) and has_growth)
 
     def falls_beyond_bounds(self, row: Mapping[int, Fraction], sign: int) -> bool:
         """Return whether sign times a row contains minus a value that grows beyond all bounds."""
@@ -281,7 +309,9 @@ def _changes_of_values(problem: Problem, ray: ScaledVector) -> ValueChanges:
                 reject(f"the atom {node.name} has no asymptotic slope along the ray that is proved")
             result.changes.append(slope)
             result.signs.append(atom.sign)
-            result.diverging.append(atom.has_sublinear_growth and is_positive(changes[group[0]]))
+            is_growing = [result.grows(rows[i], changes[i]) for i in group]
+            values = [changes[i] for i in group]
+            result.diverging.append(is_zero(slope) and atom.grows(is_growing, values))
     return result
 
 

@@ -330,6 +330,8 @@ class _Method:
         except scipy.linalg.LinAlgError:
             return None
         mu = self._products(point.S, point.Z) / self.degree
+        if not mu > 0:  # all numbers underflow where the objective falls for ever
+            return None
         has_residual = any(rest.any() for rest in primal)
 
         def direction(fixed: list[Array]) -> tuple[Array, list[Array], list[Array], list[Array]]:
