@@ -140,8 +140,16 @@ def test_lies_in_models_are_refused_or_work(tmp_path: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             MarginBoostClassifier("lpboost", 0.5, 0.3, **option).fit(X, y).save(file)
+        remove_digest(file)
     counts = count_outcomes(false_copies(files, many(3500, 100)), tmp_path / "false.npz", use_model, is_strict=True)
     assert min(counts.values()) > 10, counts
+
+
+def remove_digest(path: Path) -> None:
+    """Make a file of version 0.1.0, which no digest protects: each lie meets the checks of its key."""
+    description, arrays = unpacked(path)
+    del description["digest"]
+    path.write_bytes(packed(description, arrays))
 
 
 def use_model(path: Path) -> None:
@@ -154,6 +162,7 @@ def use_model(path: Path) -> None:
 @pytest.mark.thorough
 def test_an_edited_model_is_refused_or_works(tmp_path: Path) -> None:
     MarginBoostClassifier("lpboost", 0.5, 0.3).fit(X, y).save(tmp_path / "model.npz")
+    remove_digest(tmp_path / "model.npz")
     counts = outcomes(tmp_path / "model.npz", 150, 3, use_model)
     assert min(counts.values()) > 10, counts
 

@@ -139,3 +139,9 @@ def test_a_classifier_learns_an_interaction_and_its_certificate_and_files_hold(t
     assert " and feature" in model.in_words(1)[0]
     with pytest.raises(AttributeError, match=r"\bDepthTwoTree uses several\b"):
         _ = model.feature_importances_
+
+
+def test_the_text_of_a_tree_takes_no_memory_for_the_other_features() -> None:
+    features = 2**62
+    tree = DepthTwoTree(0, 0.5, Stump(2**61, 0.25, 1, features), Stump(0, -math.inf, 1, features))
+    assert str(tree) == f"feature 0 > 0.5 or feature 0 <= 0.5 and feature {2**61} > 0.25"

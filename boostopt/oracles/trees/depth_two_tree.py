@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -63,23 +63,23 @@ class DepthTwoTree(FeatureHypothesis):
         return np.where(is_above, self.upper_stump.values_on(features), self.lower_stump.values_on(features))
 
     def __str__(self) -> str:
-        return self._describe([f"feature {j}" for j in range(self.features)])
+        return self._describe(f"feature {self.feature}", str)
 
     def in_words(self, names: Sequence[str]) -> str:
-        return self._describe(names)
+        return self._describe(str(names[self.feature]), lambda stump: stump.in_words(names))
 
     def signed_form(self) -> tuple[DepthTwoTree, int]:
         sign = self.upper_stump.sign
         lower_stump = replace(self.lower_stump, sign=sign * self.lower_stump.sign)
         return replace(self, lower_stump=lower_stump, upper_stump=replace(self.upper_stump, sign=1)), sign
 
-    def _describe(self, names: Sequence[str]) -> str:
+    def _describe(self, root: str, describe_stump: Callable[[Stump], str]) -> str:
         """Return the paths to the leaves with the value 1: "a > 1 and b <= 2 or a <= 1"."""
-        root, paths = str(names[self.feature]), list[str]()
+        paths = list[str]()
         for relation, stump in ((">", self.upper_stump), ("<=", self.lower_stump)):
             condition = f"{root} {relation} {self.threshold:z.6g}"
             if stump.threshold != -math.inf:
-                paths.append(f"{condition} and {stump.in_words(names)}")
+                paths.append(f"{condition} and {describe_stump(stump)}")
             elif stump.sign == 1:
                 paths.append(condition)
         return " or ".join(paths) or "always -1"
