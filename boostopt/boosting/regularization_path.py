@@ -149,7 +149,7 @@ class RegularizationPath:
     def __repr__(self) -> str:
         low, high = self.values.min(), self.values.max()
         values = f"{format_count(len(self), 'value')} of {self.parameter} from {low:g} to {high:g}"
-        return f"RegularizationPath({values}, {format_count(self.rounds.sum(), 'round')})"
+        return f"RegularizationPath({values}, {format_count(int(self.rounds.sum()), 'round')})"
 
     def _repr_html_(self) -> str:
         has_objective = self.runs[0].record.problem.objective is not None
