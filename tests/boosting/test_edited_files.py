@@ -266,3 +266,14 @@ def test_a_run_whose_names_are_paths_is_refused_and_no_file_is_executed(place: s
     with pytest.raises(DataError, match=r"edited\.npz.*\b(Python file|no name)\b"):
         Run.load(edit_of(tmp_path, name_file))
     assert not trace.exists()
+
+
+def test_a_state_without_weights_has_no_soft_margin_above_0(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    RUNS["corrective"](checkpoint=path)
+    description, arrays = unpacked(path)
+    arrays |= {"zero_w": np.zeros(0), "zero_m": np.zeros(len(y))}
+    description["state"] |= {"w": {"array": "zero_w"}, "m": {"array": "zero_m"}, "soft_margin": 0.95, "answer": None}
+    path.write_bytes(packed(description, arrays))
+    with pytest.raises(DataError, match=r"state\.soft_margin must be at most 0 without weights; got 0\.95\)\. Make"):
+        RUNS["corrective"](checkpoint=path)

@@ -303,6 +303,8 @@ def test_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert result.exit_code == 0, (words, result.stdout, result.stderr)
     (text,) = re.findall(r"```text\n(chi: .*)\n```", PAGE.read_text(encoding="utf-8"))
     replace_line(Path("chi.py"), *QUICK[:2])
+    monkeypatch.undo()  # the page shows checks of all instances
+    monkeypatch.chdir(tmp_path)
     assert text in run("check", "chi.py").stdout.replace("\n", " ")
 
 
