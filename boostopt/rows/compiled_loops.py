@@ -46,6 +46,7 @@ def compile_loop(*signatures: tuple[Any, ...]) -> Callable[[Loop], Loop]:
 
 CODE_TYPES = _input("uint8"), _input("uint16")
 CELL_KINDS, SUM_KINDS = ("uint8", "uint16"), ("int32", "int64")
+"""The types of the numbers of cells, and of sums over pairs of cells."""
 
 
 @compile_loop(*((_output("int32"), codes, _input("int32")) for codes in CODE_TYPES))

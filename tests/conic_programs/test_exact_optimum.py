@@ -311,9 +311,8 @@ def test_programs_that_travel_stay_immutable() -> None:
 
 @pytest.mark.thorough
 def test_exact_optima_of_a_folder_are_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (
-        "NAME\nROWS\n N cost\n E one\n E three\nCOLUMNS\n x cost 1 one 1 three 3\nRHS\n rhs one 0.1 three 0.3\nENDATA\n"
-    )
+    columns = "COLUMNS\n x cost 1 one 1\n x three 3\n"
+    text = f"NAME\nROWS\n N cost\n E one\n E three\n{columns}RHS\n rhs one 0.1 three 0.3\nENDATA\n"
     (tmp_path / "rounded.mps").write_text(text)
     (tmp_path / "notes.txt").write_text("no program")
     print_optima([str(tmp_path), "--solves", "2"])
