@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 
 from boostopt._utils.array_types import Array, Bool, Int, Num
@@ -21,6 +24,16 @@ def top_k_groups(values: Num[Array, " k"], starts: Int[Array, " groups"], count:
     stops = np.append(starts[1:], len(values))
     groups = top_k(np.maximum.reduceat(values, starts), count)
     return [int(starts[k] + np.argmax(values[starts[k] : stops[k]])) for k in groups]
+
+
+def places_of_copies(values: Num[Array, " k"], starts: Int[Array, " groups"]) -> Iterator[slice]:
+    """Yield the places of each group whose values are those of an earlier group, in the same order."""
+    contents = set[bytes]()
+    for start, stop in pairwise([*starts.tolist(), len(values)]):
+        content = values[start:stop].tobytes()
+        if content in contents:
+            yield slice(start, stop)
+        contents.add(content)
 
 
 def are_extremes_of_ranges(

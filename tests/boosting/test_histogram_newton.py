@@ -968,3 +968,14 @@ def test_stumps_with_a_small_excess_join_at_the_last_level_and_save_passes(monke
     assert small.rounds < 0.85 * large.rounds
     a, b = class_bounds(small), class_bounds(large)
     assert max(a[0], b[0]) <= min(a[1], b[1])
+
+
+def test_copies_of_a_feature_add_few_hypotheses() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((6_000, 1)), np.where(rng.random(6_000) < 0.3, 1, -1)
+    one, copies = (
+        histogram_run_of(BinnedStumps(np.repeat(X, count, axis=1), y), epsilon=0.005, nu=1_800.0) for count in (1, 8)
+    )
+    assert len(copies.w) < 1.5 * len(one.w)
+    a, b = class_bounds(one), class_bounds(copies)
+    assert max(a[0], b[0]) <= min(a[1], b[1])

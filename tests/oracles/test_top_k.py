@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostopt.oracles.top_k import are_extremes_of_ranges
+from boostopt.oracles.top_k import are_extremes_of_ranges, places_of_copies
 
 
 @pytest.mark.parametrize("has_minima", [False, True])
@@ -18,3 +18,9 @@ def test_a_group_of_many_values_keeps_the_first_extremes_of_each_range(size: int
         part = values[k : min(k + length, 3 + size)].tolist()
         expected |= {k + part.index(max(part)), k + part.index(min(part) if has_minima else max(part))}
     assert np.flatnonzero(are_extremes).tolist() == sorted(expected)
+
+
+def test_copies_are_groups_with_the_values_of_an_earlier_one() -> None:
+    values = np.array([3, 5, 3, 5, 5, 3, 3, 5, 3])
+    places = list(places_of_copies(values, np.array([0, 2, 4, 6, 8])))
+    assert places == [slice(2, 4), slice(6, 8)]

@@ -46,7 +46,7 @@ from boostopt.boosting.updates.base import unit_weight
 from boostopt.boosting.updates.newton_update import EDGE_TOL_FRACTION, MAX_END_SLOPE, newton_target
 from boostopt.errors import reason_of, require_not_none
 from boostopt.functions.numerics.rounding_errors import float_below
-from boostopt.oracles.top_k import are_extremes_of_ranges, top_k_groups
+from boostopt.oracles.top_k import are_extremes_of_ranges, places_of_copies, top_k_groups
 from boostopt.rows.binned_rows import BinnedRows
 from boostopt.rows.margin_grid import MARGIN_SCALE
 from boostopt.rows.row_block import Split
@@ -498,7 +498,9 @@ class HistogramNewton:
         largest_count = int(np.diff(np.searchsorted(pool, self.rows.starts), append=len(pool)).max())
         n_ranges = max(MIN_PREDICTED_RANGES, RANGES_PER_THRESHOLD * largest_count)
         is_candidate = are_extremes_of_ranges(evaluation.edges, self.rows.starts, n_ranges, self.symmetric)
-        is_candidate[pool] = True
+        for places in places_of_copies(evaluation.edges, self.rows.starts):
+            is_candidate[places] = False  # a copy of a feature adds nothing
+        is_candidate[pool] = is_candidate[self.rows.starts] = True
         candidates = np.flatnonzero(is_candidate)
         starts, pool = np.searchsorted(candidates, self.rows.starts), np.searchsorted(candidates, pool)
         edges = evaluation.edges[candidates] / evaluation.weight_function.normalizer
