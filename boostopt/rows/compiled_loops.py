@@ -266,10 +266,9 @@ def write_entries(
     label_sums: Float[Array, " cells"],
     entries: Float[Array, "t1 t1"],
 ) -> None:
-    """Write the Gram matrix of cuts and labels, from sums over cells below 2^51.
+    """Write the Gram matrix of cuts and labels, from sums over cells below 2^51, by the formula of `_GramByCells`.
 
-    Let S_q be the sum over the cells above cut q, S_qp the sum over those above both, and R the sum over all. An entry
-    is 4 S_qp - 2 S_q - 2 S_p + R. The last row belongs to the labels.
+    The last row belongs to the labels.
 
     Parameters
     ----------

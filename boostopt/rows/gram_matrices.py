@@ -229,18 +229,23 @@ class _GramByCells:
     all rows. Up to the signs, an entry is 4 S_qp - 2 S_q - 2 S_p + R.
     """
 
-    def __init__(self, splits: Sequence[Split], sum_type: type[np.number[Any]] = np.float64) -> None:
+    def __init__(
+        self,
+        splits: Sequence[Split],
+        pair_type: type[np.number[Any]] = np.float64,
+        cell_type: type[np.number[Any]] = np.float64,
+    ) -> None:
         feature, code, sign = split_columns(splits)
         order = np.lexsort((code, feature))
         features, starts, counts = np.unique(feature[order], return_index=True, return_counts=True)
         self._features, self._starts, self._sizes = features.tolist(), starts, counts + 1
-        self._tables = dict(zip(self._features, _cells_of_codes(code[order], starts, counts), strict=True))
+        self._tables = _cells_of_codes(code[order], starts, counts)
         self._cut_of_split, self._sign = np.argsort(order), sign.astype(np.float64)
         self._first, self._second = np.tril_indices(len(counts), -1)  # the features a and b < a of each pair
         self._pair_ends = np.cumsum(self._sizes[self._first] * self._sizes[self._second])
-        self._pair_sums = np.zeros(self._pair_ends[-1] if len(self._pair_ends) else 0, sum_type)
+        self._pair_sums = np.zeros(self._pair_ends[-1] if len(self._pair_ends) else 0, pair_type)
         self._cell_ends = np.cumsum(self._sizes)
-        self._sums, self._label_sums = np.zeros(len(code) + len(counts)), np.zeros(len(code) + len(counts))
+        self._sums, self._label_sums = np.zeros((2, self._cell_ends[-1]), cell_type)
 
     def add(
         self,
@@ -251,7 +256,9 @@ class _GramByCells:
     ) -> None:
         """Add some of the rows with these codes."""
         signed, place = r * y, np.empty(len(r), np.intp)
-        cells = [np.take(self._tables[j], codes[j][rows], mode="clip") for j in self._features]
+        cells = [
+            np.take(table, codes[j][rows], mode="clip") for j, table in zip(self._features, self._tables, strict=True)
+        ]
         for cell, sums, label_sums in zip(cells, *self._sums_of_features(), strict=True):
             sums += np.bincount(cell, r, len(sums))
             label_sums += np.bincount(cell, signed, len(label_sums))
@@ -260,7 +267,7 @@ class _GramByCells:
             place += cells[b]
             both += np.bincount(place, r, len(both))
 
-    def _sums_of_features(self) -> tuple[list[Float[Array, " _"]], list[Float[Array, " _"]]]:
+    def _sums_of_features(self) -> tuple[list[Num[Array, " _"]], list[Num[Array, " _"]]]:
         """Return the sums over the cells of each feature, without and with labels; they may be changed in place."""
         ends = self._cell_ends[:-1]
         return np.split(self._sums, ends), np.split(self._label_sums, ends)
@@ -310,14 +317,13 @@ class _GramByCells:
 class _GramByCompiledCells(_GramByCells):
     """The same by compiled loops, which sum over many stored rows at a time."""
 
-    def __init__(self, splits: Sequence[Split], sum_type: type[np.integer[Any]]) -> None:
-        super().__init__(splits, sum_type)
-        n_features, cell_type = len(self._features), np.uint8 if self._sizes.max() <= 256 else np.uint16
-        self._cell_tables = [self._tables[j].astype(cell_type) for j in self._features]
+    def __init__(self, splits: Sequence[Split], pair_type: type[np.integer[Any]]) -> None:
+        super().__init__(splits, pair_type, np.int64)
+        n_features, code_type = len(self._features), np.uint8 if self._sizes.max() <= 256 else np.uint16
+        self._tables = [table.astype(code_type) for table in self._tables]
         n_stored = min(MAX_STORED_ROWS, max(BLOCK_ROWS, MAX_STORED_CELLS // n_features))
-        self._cells = np.empty((n_features, n_stored), cell_type)
+        self._cells = np.empty((n_features, n_stored), code_type)
         self._r, self._signed, self._n_stored = np.empty(n_stored, np.int32), np.empty(n_stored, np.int32), 0
-        self._int_sums, self._int_label_sums = np.zeros(len(self._sums), np.int64), np.zeros(len(self._sums), np.int64)
 
     def add(
         self,
@@ -331,7 +337,7 @@ class _GramByCompiledCells(_GramByCells):
         if self._n_stored + len(r) > len(self._r):
             self._sum_stored_rows()
         start, end = self._n_stored, self._n_stored + len(r)
-        for row, table, j in zip(self._cells, self._cell_tables, self._features, strict=True):
+        for row, table, j in zip(self._cells, self._tables, self._features, strict=True):
             write_cells(np.ascontiguousarray(codes[j]), rows, table, row[start:end])
         self._r[start:end] = r
         np.multiply(self._r[start:end], y, out=self._signed[start:end])
@@ -342,7 +348,7 @@ class _GramByCompiledCells(_GramByCells):
         from boostopt.rows.compiled_loops import add_sums_over_cells, add_sums_over_pairs
 
         r, signed = self._r[: self._n_stored], self._signed[: self._n_stored]
-        add_sums_over_cells(self._cells, self._sizes, r, signed, self._int_sums, self._int_label_sums)
+        add_sums_over_cells(self._cells, self._sizes, r, signed, self._sums, self._label_sums)
 
         def add_pairs(first: int, end: int) -> None:
             add_sums_over_pairs(self._cells, self._sizes, r, first, end, self._pair_sums)
@@ -353,7 +359,7 @@ class _GramByCompiledCells(_GramByCells):
     @property
     def sums(self) -> tuple[Num[Array, " pairs"], Float[Array, " cells"], Float[Array, " cells"]]:
         self._sum_stored_rows()
-        return self._pair_sums, self._int_sums.astype(np.float64), self._int_label_sums.astype(np.float64)
+        return self._pair_sums, self._sums.astype(np.float64), self._label_sums.astype(np.float64)
 
     def _entries_by_cut(self) -> Float[Array, "t1 t1"]:
         from boostopt.rows.compiled_loops import write_entries
