@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 from boostopt.verification.problem_kernel.atoms import matrix_of
 from boostopt.verification.problem_kernel.implied_equation_checks import implied_rows
@@ -121,14 +122,11 @@ def excludes_all_points(problem: Problem, multipliers: Multipliers) -> bool:
     if is_positive(bound) or not is_at_most(ZERO, bound):
         return is_positive(bound)
     slopes, _ = lagrangian(problem, multipliers)
-    for node, numbers in zip(problem.nodes, multipliers.slopes, strict=True):
-        start = 0
-        for k, group in enumerate(node.members):
-            parameters = numbers[start : start + len(group)]
-            start += len(group)
-            if node.atom.exceeds_infimum(abs(slopes[node.start + k]), parameters):
-                return True
-    return False
+    return any(
+        node.atom.exceeds_infimum(abs(slopes[node.start + k]), parameters)
+        for node, numbers in zip(problem.nodes, multipliers.slopes, strict=True)
+        for k, parameters in enumerate(_parameters_of_groups(node, numbers))
+    )
 
 
 def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fraction], Number]:
@@ -153,16 +151,18 @@ def lagrangian(problem: Problem, multipliers: Multipliers) -> tuple[list[Fractio
         constant += add_rows(entries, [-entry for entry in Z], slopes)
     for node, numbers in zip(reversed(problem.nodes), reversed(multipliers.slopes), strict=True):
         sums: list[Fraction] = [ZERO] * len(node.arguments)
-        start = sum(map(len, node.members))
-        for k in reversed(range(len(node.members))):
-            group = node.members[k]
-            start -= len(group)
-            parameters = numbers[start : start + len(group)]
+        for k, parameters in reversed(list(enumerate(_parameters_of_groups(node, numbers)))):
             constant = pair_sum(constant, _infimum(node, slopes[node.start + k], parameters))
-            for i, slope in zip(group, node.atom.slopes(parameters), strict=True):
+            for i, slope in zip(node.members[k], node.atom.slopes(parameters), strict=True):
                 sums[i] += slope
         constant = pair_sum(constant, add_rows(node.arguments, sums, slopes))
     return slopes, constant
+
+
+def _parameters_of_groups(node: AtomNode, numbers: Sequence[Fraction]) -> list[Sequence[Fraction]]:
+    """Return the parameters of the slopes of each group of an atom, from those of all its groups."""
+    ends = list(accumulate(map(len, node.members), initial=0))
+    return [numbers[start:end] for start, end in pairwise(ends)]
 
 
 def _infimum(node: AtomNode, mu: Fraction, parameters: Sequence[Fraction]) -> Number:
