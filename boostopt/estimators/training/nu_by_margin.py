@@ -86,10 +86,13 @@ def share_of_checkpoint(
 
     A search with other limits may choose another share, and the fit would not continue from its checkpoint.
     """
-    stored_nus = [stored_parameters(file)["nu"] for file in files if "nu" in stored_parameters(file)]
-    for share in nu_candidates(*class_shares) if stored_nus and "nu" in settings.formulation.parameters else ():
+    stored_nus = (parameters["nu"] for parameters in map(stored_parameters, files) if "nu" in parameters)
+    stored_nu = next(stored_nus, None)
+    if not isinstance(stored_nu, int | float) or "nu" not in settings.formulation.parameters:
+        return None
+    for share in nu_candidates(*class_shares):
         nu = replace(settings, nu=share).scale_weights(examples)[1]["nu"]
-        if isinstance(stored_nus[0], int | float) and math.isclose(nu, stored_nus[0]):
+        if math.isclose(nu, stored_nu):
             return share
     return None
 
