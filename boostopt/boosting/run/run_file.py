@@ -618,13 +618,13 @@ def _state(about: Mapping[str, Any], problem: Problem, pool: ColumnPool) -> Stat
         error = float(np.abs(m - state.m).max())
         is_near = error <= CONSISTENCY_TOL * (1.0 + state.weight_sum)
         require(is_near, f"state.m must be the margins of state.w; got others by {error:.3g}")
+        true_state = state.with_soft_margin(problem.objective, pool)
     else:
-        limit = problem.least_value + 1.0  # of weights 0
+        true_state, limit = state, problem.least_value + 1.0  # of weights 0
         is_valid = problem.objective is None or state.soft_margin <= limit + CONSISTENCY_TOL
         require(
             is_valid, f"state.soft_margin must be at most {limit:.10g} without weights; got {state.soft_margin:.10g}"
         )
-    true_state = state.with_soft_margin(problem.objective, pool) if t else state
     is_numerical = problem.objective is not None and not problem.objective.F0.has_closed_form_conjugate
     tolerance = NUMERICAL_TOL * max(1.0, abs(true_state.soft_margin)) if is_numerical else CONSISTENCY_TOL
     require(
